@@ -97,6 +97,9 @@ class HeteroBatch:
         Edges of each hop.
     ``e_id``
         Where it is asked for: the number of each edge in ``Dataset.edge_index()`` of its type.
+
+    Of links, the type of edges that they are of has ``edge_label_index``, ``edge_label``, ``batch_size`` and ``input_id``, as
+    of ``Batch``, and no vertices have ``y``.
     """
 
     def __init__(self, nodes, edges):

@@ -275,7 +275,8 @@ class LinkNeighborLoader(NeighborLoader):
     batch_size
         Links per part and step, at most.
     input_edges
-        ``'train'``, ``'valid'`` or ``'test'``: which links are asked about.
+        ``'train'``, ``'valid'`` or ``'test'``: which links are asked about. In a graph of several types ``(type, role)``, the
+        type by its name or as ``(source, name, destination)``; its part of the batch has ``edge_label_index``.
     negatives
         Pairs that are drawn beside each link: ``'uniform:N'``, ``'degree:N'`` or ``'in-batch:N'``.
     """
@@ -283,10 +284,13 @@ class LinkNeighborLoader(NeighborLoader):
     def __init__(self, path, num_neighbors, batch_size=None, input_edges="train", seed=0, negatives="uniform:1", policy=None,
                  buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
                  output="auto", out=None, force=False, options=None, num_workers=0):
+        options = dict(options or {}, task="link", negatives=negatives)
+        if isinstance(input_edges, tuple) and len(input_edges) == 2:
+            kind, input_edges = input_edges
+            options["link-type"] = kind if isinstance(kind, str) else kind[1]
         if not isinstance(input_edges, str) or input_edges not in _roles:
             raise Error(f"invalid input_edges: {input_edges!r}", "usage", "LinkNeighborLoader",
                         "give 'train', 'valid' or 'test'")
-        options = dict(options or {}, task="link", negatives=negatives)
         self._begin(path, num_neighbors, batch_size, input_edges, True, seed, policy, buffer, agent, precision, sampler,
                     redraw, epochs, floor, False, output, out, force, options, num_workers)
 

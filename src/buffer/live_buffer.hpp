@@ -43,6 +43,8 @@ struct LiveBufferOptions {
     std::uint64_t last_step = 0;  ///< one past, of the whole run
     VertexId vertices = 0;        ///< of the graph
     std::vector<LocalRange> local;
+    /// Of these, rows that the buffer has nothing to do with: it neither loads nor counts them.
+    std::vector<LocalRange> apart{};
     std::uint64_t parts = 1;  ///< whose batches make a step, over all ranks that share the buffer
     bool repeats = false;     ///< a batch may name a vertex more than once
     HaloFacts facts;

@@ -150,12 +150,14 @@ void offer_specs(CLI::App& app) {
 
 namespace {
 
-std::uint64_t batch_of(train::TaskKind task, const partition::PartitionedDataset& data) {
-    switch (task) {
+std::uint64_t batch_of(const train::TrainOptions& options,
+                       const partition::PartitionedDataset& data) {
+    switch (options.task) {
         case train::TaskKind::vertex:
             break;
         case train::TaskKind::link:
-            return train::default_link_batch(data.info(), data.summary());
+            return train::default_link_batch(data.info(), data.summary(),
+                                             train::typed_links(data.info(), options));
         case train::TaskKind::edge:
             return train::default_edge_batch(data.info(), data.summary());
     }
@@ -169,7 +171,7 @@ void settle_batch(TrainSettings& settings, CLI::App& app) {
     if (!graph::ArrayFolder::is(settings.data, partition::partition_format)) return;
     try {
         const partition::PartitionedDataset data(settings.data);
-        settings.train.batch = batch_of(settings.train.task, data);
+        settings.train.batch = batch_of(settings.train, data);
         settings.batch_chosen = true;
         option->default_str(std::to_string(settings.train.batch));
     } catch (const Error&) {

@@ -7,6 +7,7 @@
 
 #include "graph_types.hpp"
 #include "row_info.hpp"
+#include "symmetric_types.hpp"
 #include "vertex_ids.hpp"
 
 namespace rudder::graph {
@@ -40,7 +41,9 @@ void Dataset::check() const {
         throw input_error("the graph is not symmetric, though the manifest says so", where,
                           "make the data set again");
     }
-    if (info_.symmetric && !carries_symmetric(topology(), edge_data())) {
+    if (info_.symmetric &&
+        !(info_.types.present() ? types_carry_symmetric(topology(), edge_data(), info_.types)
+                                : carries_symmetric(topology(), edge_data()))) {
         throw input_error("what edges carry is not symmetric, though the manifest says so", where,
                           "make the data set again");
     }

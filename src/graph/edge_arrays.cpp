@@ -4,11 +4,15 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "rudder/core/parallel.hpp"
 #include "rudder/graph/dataset.hpp"
+
+#include "symmetric_types.hpp"
 
 namespace rudder::graph {
 
@@ -65,13 +69,15 @@ EdgeData EdgeArrays::view(const DatasetInfo& info) const {
 
 namespace {
 
+/// Of entries that name one neighbour, those of one type, in a graph of several.
 void check_time_order(const TopologyView& graph, std::span<const std::int64_t> time,
-                      const std::string& where) {
+                      std::span<const std::uint8_t> type, const std::string& where) {
     graph.neighbours.visit([&](auto neighbours) {
         parallel_chunks(graph.vertices(), carried_per_chunk, [&](const Chunk& chunk) {
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
                 for (EdgeIndex e = graph.offsets[v] + 1; e < graph.offsets[v + 1]; ++e) {
                     if (neighbours[e] != neighbours[e - 1] || time[e] >= time[e - 1]) continue;
+                    if (!type.empty() && type[e] != type[e - 1]) continue;
                     throw input_error(fmt::format("times of equal entries of row {} descend", v),
                                       fmt::format("{}, array 'edge_time', position {}", where, e),
                                       remake_edges);
@@ -86,7 +92,7 @@ void check_time_order(const TopologyView& graph, std::span<const std::int64_t> t
 void EdgeArrays::check(const DatasetInfo& info, const TopologyView& graph,
                        const std::string& where) const {
     check_weights(weight.span(), where + ", array 'edge_weight'");
-    if (info.edge_time) check_time_order(graph, time.span(), where);
+    if (info.edge_time) check_time_order(graph, time.span(), type.span(), where);
     targets.check(info.edge_targets, info.edge_split.value_or(SplitCounts{}), info.edges, where,
                   edge_names);
     if (!info.edge_features.present()) return;
@@ -144,6 +150,45 @@ bool carries_symmetric(const TopologyView& graph, const EdgeData& data) {
                     const bool again = e > graph.offsets[v] && neighbours[e - 1] == u;
                     back = again ? back + 1 : first_of(u, v);
                     if (!carry_the_same(data, e, back)) symmetric = false;
+                }
+            }
+        });
+    });
+    return symmetric;
+}
+
+bool types_carry_symmetric(const TopologyView& graph, const EdgeData& data,
+                           const GraphTypes& types) {
+    std::vector<std::size_t> other(types.edges.size());
+    std::iota(other.begin(), other.end(), std::size_t{0});
+    for (std::size_t t = 0; t < other.size(); ++t) {
+        if (!types.edges[t].reverse_of) continue;
+        other[t] = *types.edges[t].reverse_of;
+        other[other[t]] = t;
+    }
+    std::atomic<bool> symmetric{true};
+    graph.neighbours.visit([&](auto neighbours) {
+        const auto first_of = [&](VertexId row, VertexId id, std::size_t type) {
+            const auto entries = neighbours.subspan(graph.offsets[row], graph.degree(row));
+            const auto found = std::ranges::lower_bound(entries, id);
+            EdgeIndex at = graph.offsets[row] + static_cast<EdgeIndex>(found - entries.begin());
+            while (at < graph.offsets[row + 1] && neighbours[at] == id && data.type[at] != type)
+                ++at;
+            return at;
+        };
+        parallel_chunks(graph.vertices(), carried_per_chunk, [&](const Chunk& chunk) {
+            if (!symmetric) return;
+            for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+                EdgeIndex back = 0;
+                for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+                    const VertexId u = neighbours[e];
+                    if (u >= v) break;  // a loop is its own counterpart
+                    const bool again = e > graph.offsets[v] && neighbours[e - 1] == u &&
+                                       data.type[e - 1] == data.type[e];
+                    back = again ? back + 1 : first_of(u, v, other[data.type[e]]);
+                    const bool there = back < graph.offsets[u + 1] && neighbours[back] == v &&
+                                       data.type[back] == other[data.type[e]];
+                    if (!there || !carry_the_same(data, e, back)) symmetric = false;
                 }
             }
         });

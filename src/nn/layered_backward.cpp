@@ -53,10 +53,10 @@ void LayeredNetwork::residual_rows(std::size_t index, Rows rows, LaneTurn turn,
     if (layer.mapped && !sparse_input(index)) {
         const ConstMatrix own = layer.view.input.part(rows.first, rows.count);
         map.add(turn.lane, turn.first, out, aligned_rows(own, Scratch::input));
-        if (index > 0) multiply(out, layer.map_weights, skip);
+        if (goes_back(index)) multiply(out, layer.map_weights, skip);
         return;
     }
-    if (index == 0 && !layer.mapped) return;
+    if (!goes_back(index) && !layer.mapped) return;
     for (std::size_t r = 0; r < out.rows; ++r)
         std::copy_n(out.row(r), out.columns, skip.row(r));
 }
@@ -164,12 +164,39 @@ void LayeredNetwork::write_statistics(float share, std::span<float> gradient) co
     }
 }
 
+/// What flows out of the first layer, through the dropout of its input.
+void LayeredNetwork::give_row_gradients(const sample::Batch& batch) {
+    const std::size_t columns = options().inputs;
+    const std::size_t sources = batch.vertices.size();
+    RUDDER_CHECK(row_gradients_.size() == sources * columns);
+    const Layer& first = layers_.front();
+    const Dropout dropout = dropout_before(0, batch.key, Pass::train);
+    parallel_chunks(sources, chunk_rows, [&](const Chunk& chunk) {
+        const Rows rows{chunk.begin, chunk.end - chunk.begin};
+        const Matrix gradient = scratch_rows(Scratch::gradient, rows.count, columns);
+        source_gradient(0, rows, {}, gradient);
+        if (residual(0) && rows.first < first.skip.rows) {
+            const std::size_t count = std::min(rows.count, first.skip.rows - rows.first);
+            add_rows(gradient.part(0, count), first.skip.part(rows.first, count));
+        }
+        if (dropout.drops()) {
+            const auto vertices = std::span(batch.vertices).subspan(rows.first, rows.count);
+            drop(gradient, dropout, vertices, gradient);
+        }
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            std::copy_n(gradient.row(r), columns,
+                        row_gradients_.data() + (rows.first + r) * columns);
+        }
+    });
+}
+
 BatchResult LayeredNetwork::train(const sample::Batch& batch, const InputRows& rows,
                                   const SeedTargets& targets, float weight,
                                   std::span<float> gradient, FunctionRef<void(std::size_t)> ready) {
     RUDDER_CHECK(gradient.size() == weights().size());
     if (batch.seeds == 0) {
         std::ranges::fill(gradient, 0.F);
+        std::ranges::fill(row_gradients_, 0.F);
         for (std::size_t b = 0; b < buckets().size(); ++b)
             ready(b);
         return {};
@@ -188,6 +215,7 @@ BatchResult LayeredNetwork::train(const sample::Batch& batch, const InputRows& r
         backward(layers() - 1 - b, batch.key, gradient);
         ready(head + b);
     }
+    if (options().row_gradients) give_row_gradients(batch);
     return {static_cast<float>(total.loss), total.correct, total.answers};
 }
 

@@ -130,7 +130,7 @@ LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const s
     }
     if (pass == Pass::predict) return place;
     if (normed(layer)) place.normal = memory.add<float>(block.destinations * aligned_columns(out));
-    if (residual(layer) && (layer > 0 || sparse_input(layer))) {
+    if (residual(layer) && (goes_back(layer) || sparse_input(layer))) {
         place.skip =
             memory.add<float>(block.destinations * aligned_columns(sparse_input(layer) ? out : in));
     }

@@ -23,17 +23,23 @@ std::vector<ModelInfo>& models() {
         {.name = "sage",
          .make = make_sage,
          .sparse = true,
+         .row_gradients = true,
          .shares = true,
          .make_typed = make_typed_sage,
          .edges = true},
-        {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true},
+        {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true, .row_gradients = true},
         {.name = "gat",
          .make = make_gat,
          .sparse = true,
+         .row_gradients = true,
          .make_typed = make_typed_gat,
          .edges = true},
-        {.name = "gatv2", .make = make_gatv2, .sparse = true, .edges = true},
-        {.name = "rgcn", .make = nullptr, .shares = true, .make_typed = make_rgcn}};
+        {.name = "gatv2", .make = make_gatv2, .sparse = true, .row_gradients = true, .edges = true},
+        {.name = "rgcn",
+         .make = nullptr,
+         .row_gradients = true,
+         .shares = true,
+         .make_typed = make_rgcn}};
     return all;
 }
 
@@ -99,6 +105,10 @@ void Network::map_rows(std::size_t /*layer*/, const InputRows& /*input*/,
     RUDDER_CHECK(false);  // of a network that says it maps rows
 }
 
+void Network::set_row_gradients(std::span<float> /*gradients*/) {
+    RUDDER_CHECK(false);  // of a network that says it has them
+}
+
 void Network::score_pairs(const ConstMatrix& /*rows*/, const SeedPairs& /*pairs*/,
                           std::span<float> /*scores*/) {
     RUDDER_CHECK(false);  // of a network that scores pairs
@@ -123,6 +133,12 @@ bool model_wants_degrees(std::string_view model) noexcept {
 bool model_takes_sparse(std::string_view model) noexcept {
     return std::ranges::any_of(
         models(), [&](const ModelInfo& known) { return known.name == model && known.sparse; });
+}
+
+bool model_teaches_rows(std::string_view model) noexcept {
+    return std::ranges::any_of(models(), [&](const ModelInfo& known) {
+        return known.name == model && known.row_gradients;
+    });
 }
 
 bool model_knows_types(std::string_view model) noexcept {
@@ -174,6 +190,7 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
         check_options(options);
         RUDDER_CHECK(!options.sparse || (model.sparse && !options.types));
         RUDDER_CHECK(options.edge_inputs == 0 || (model.edges && !options.types));
+        RUDDER_CHECK(!options.row_gradients || (model.row_gradients && !options.sparse));
         if (options.types) {
             RUDDER_CHECK(model.make_typed != nullptr);
             return model.make_typed(options);

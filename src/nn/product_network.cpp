@@ -24,7 +24,7 @@ void ProductNetwork::plan_convolution(std::size_t l, const sample::Block& block,
     offsets.push_back(memory.add<float>(sparse ? columns(l) * outputs : layer_outputs(l) * stride));
     if (pass == Pass::predict) return;
     offsets.push_back(memory.add<float>(block.destinations * (sparse ? outputs : stride)));
-    if (l == 0 && !sparse) return;
+    if (!goes_back(l) && !sparse) return;
     offsets.push_back(memory.add<std::uint32_t>(std::size_t{block.sources} + 1));
     offsets.push_back(memory.add<LocalId>(block.edges()));
     if (sparse) offsets.push_back(memory.add<float>(block.sources * outputs));
@@ -46,7 +46,7 @@ void ProductNetwork::begin_convolution(std::size_t l, const Offsets& offsets, Pa
     own.products = {};
     if (pass == Pass::predict) return;
     own.gathered = {workspace().at<float>(offsets[1]), block.destinations, wide, stride};
-    if (l == 0 && !sparse) return;
+    if (!goes_back(l) && !sparse) return;
     own.readers = {{workspace().at<std::uint32_t>(offsets[2]), std::size_t{block.sources} + 1},
                    {workspace().at<LocalId>(offsets[3]), block.edges()}};
     transpose(block, own.readers);
@@ -172,7 +172,7 @@ void ProductNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
         return gather_back(l, rows, gathered);
     }
     lanes.add(turn.lane, turn.first, out, gathered);
-    if (l == 0) return;
+    if (!goes_back(l)) return;
     // The gathered rows are not needed any more: their gradient takes their place.
     multiply(out, layers_[l].weights, gathered);
     gather_back(l, rows, piece(l, gathered, layers_[l].pieces.size() - 1));

@@ -49,7 +49,7 @@ private:
     /// Whether a pass has neighbours that count differently and reads the block backwards.
     [[nodiscard]] bool shares_back(std::size_t l, const sample::Block& block,
                                    Pass pass) const noexcept {
-        return pass == Pass::train && !block.shares.empty() && (l > 0 || sparse_input(l));
+        return pass == Pass::train && !block.shares.empty() && (goes_back(l) || sparse_input(l));
     }
 
     [[nodiscard]] std::size_t edge_columns() const noexcept { return options().edge_inputs; }

@@ -96,7 +96,7 @@ void TypedGat::plan_convolution(std::size_t l, const sample::Block& block, Pass 
     const std::vector<std::size_t> counts = destinations(block);
     for (std::size_t t = 0; t < counts.size(); ++t) {
         floats(layer_outputs(l) * aligned_columns(width(l, t)));
-        floats(train && l > 0 ? counts[t] * aligned_columns(width(l, t)) : 0);
+        floats(train && goes_back(l) ? counts[t] * aligned_columns(width(l, t)) : 0);
     }
     const std::vector<Extent> extent = extents(block);
     for (std::size_t e = 0; e < extent.size(); ++e) {
@@ -277,7 +277,7 @@ void TypedGat::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
         const Matrix own = own_rows(l, type, of);
         const Matrix back = layer.own[type].back.part(of.first, of.count);
         sums.own[type].add(turn.lane, turn.first, gradient, own);
-        if (l > 0) multiply(gradient, layer.own[type].weights, back);
+        if (goes_back(l)) multiply(gradient, layer.own[type].weights, back);
         for (std::size_t e = 0; e < types().edges.size(); ++e) {
             if (types().edges[e].to != type) continue;
             const Relation& relation = layer.relations[e];
@@ -286,7 +286,7 @@ void TypedGat::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
                             {of.first, of.count});
             const Matrix own_sums = relation.own_sums.part(of.first, of.count);
             sums.maps[e].add(turn.lane, turn.first, own_sums, own);
-            if (l == 0) continue;
+            if (!goes_back(l)) continue;
             const Matrix product = scratch_rows(Scratch::product, of.count, back.columns);
             multiply(own_sums, relation.map, product);
             add_rows(back, product);
@@ -362,7 +362,7 @@ void TypedGat::source_gradient(std::size_t l, Rows rows, const ActiveRows& activ
         const auto positions = layer.block.destinations(type);
         const TypedBlock::Stretch of = layer.block.among(type, rows.first, rows.count);
         for (std::size_t i = of.first; i < of.first + of.count; ++i) {
-            std::copy_n(layer.own[type].back.row(i), out.columns,
+            std::copy_n(layer.own[type].back.row(i), width(l, type),
                         out.row(positions[i] - rows.first));
         }
     }
@@ -370,12 +370,13 @@ void TypedGat::source_gradient(std::size_t l, Rows rows, const ActiveRows& activ
         const auto positions = std::span(layer.block.along(e).sources);
         const auto of = TypedBlock::stretch(positions, rows.first, rows.count);
         if (of.count == 0) continue;
-        const Matrix product = scratch_rows(Scratch::product, of.count, out.columns);
+        const std::size_t columns = width(l, types().edges[e].from);
+        const Matrix product = scratch_rows(Scratch::product, of.count, columns);
         multiply(layer.relations[e].values.part(of.first, of.count), layer.relations[e].weights,
                  product);
         for (std::size_t i = 0; i < of.count; ++i) {
             float* const to = out.row(positions[of.first + i] - rows.first);
-            for (std::size_t c = 0; c < out.columns; ++c)
+            for (std::size_t c = 0; c < columns; ++c)
                 to[c] += product.row(i)[c];
         }
     }

@@ -83,7 +83,7 @@ LaneSums TypedNetwork::lane_sums(std::size_t l, std::size_t p) {
 
 void TypedNetwork::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
     Layer& own = layers_[l];
-    const bool back = pass == Pass::train && l > 0;
+    const bool back = pass == Pass::train && goes_back(l);
     own.block.set(*view(l).block, types(), back ? TypedBlock::Ways::both : TypedBlock::Ways::forth);
     const std::size_t of_vertices = types().vertices.size();
     for (std::size_t p = 0; p < pieces(); ++p) {
@@ -157,7 +157,7 @@ void TypedNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
         for (std::size_t i = 0; i < of.count; ++i)
             std::copy_n(out.row(positions[i]), out.columns, gradient.row(i));
         lane_sums(l, type).add(turn.lane, turn.first, gradient, own_rows(l, type, of));
-        if (l > 0) {
+        if (goes_back(l)) {
             multiply(gradient, piece(l, type).weights,
                      piece(l, type).gathered.part(of.first, of.count));
         }
@@ -166,7 +166,7 @@ void TypedNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
             const Piece& at = piece(l, of_vertices + e);
             const Matrix gathered = at.gathered.part(of.first, of.count);
             lane_sums(l, of_vertices + e).add(turn.lane, turn.first, gradient, gathered);
-            if (l == 0 || of.count == 0) continue;
+            if (!goes_back(l) || of.count == 0) continue;
             // The gathered rows are not needed any more: their gradient takes their place.
             multiply(gradient, at.weights, gathered);
             const RowRange numbers(of);
@@ -187,7 +187,7 @@ void TypedNetwork::source_gradient(std::size_t l, Rows rows, const ActiveRows& a
         const TypedBlock::Stretch of = block.among(type, rows.first, rows.count);
         for (std::size_t i = of.first; i < of.first + of.count; ++i) {
             const std::size_t r = block.destinations(type)[i] - rows.first;
-            std::copy_n(piece(l, type).gathered.row(i), out.columns, sum.row(r));
+            std::copy_n(piece(l, type).gathered.row(i), piece(l, type).width, sum.row(r));
         }
     }
     for (std::size_t e = 0; e < types().edges.size(); ++e) {
@@ -199,7 +199,7 @@ void TypedNetwork::source_gradient(std::size_t l, Rows rows, const ActiveRows& a
             for (std::uint32_t i = of.reader_offsets[s]; i < of.reader_offsets[s + 1]; ++i) {
                 const float* const from = gathered.row(of.readers[i]);
                 const float share = block.shares() ? of.rows.shares[of.reader_edges[i]] : 1.F;
-                for (std::size_t c = 0; c < out.columns; ++c)
+                for (std::size_t c = 0; c < gathered.columns; ++c)
                     to[c] += share * from[c];
             }
         }

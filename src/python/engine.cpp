@@ -15,6 +15,7 @@
 #include "rudder/core/error.hpp"
 #include "train/default_batch.hpp"
 #include "train/link_options.hpp"
+#include "train/types.hpp"
 
 #include "asked_options.hpp"
 #include "job.hpp"
@@ -120,6 +121,7 @@ void Engine::State::make(const EngineRequest& request) {
     facts.target_kind = to_string(info.targets.kind);
     facts.links = train.task == train::TaskKind::link;
     facts.edge_numbers = request.edge_numbers;
+    if (const auto typed = train::typed_links(info, train)) facts.link_type = typed->edges.type;
     if (facts.links) facts.group = train::parse_negatives(train.links.negatives).count + 1;
     facts.rank = job.rank();
     facts.size = job.size();

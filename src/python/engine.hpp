@@ -39,6 +39,7 @@ struct EngineFacts {
     std::vector<NodeType> node_types;  ///< none: the graph has one type
     std::vector<EdgeTypeName> edge_types;
     std::size_t seed_type = 0;  ///< of vertices
+    std::size_t link_type = 0;  ///< of edges, where seeds are links
     std::string path;           ///< of the parts
     int rank = 0;
     int size = 1;

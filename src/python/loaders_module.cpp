@@ -81,7 +81,8 @@ nb::dict typed_batch_of(const Held& step, std::size_t part, const EngineFacts& f
             made["x"] = Floats(own.rows.data(), {own.ids.size(), type.width}, owner);
         made["n_id"] = integers(own.ids.data(), {own.ids.size()}, owner);
         made["num_sampled_nodes"] = own.per_hop;
-        if (t == facts.seed_type) add_seeds(step->sampled.batches[part], batch, facts, owner, made);
+        if (!facts.links && t == facts.seed_type)
+            add_seeds(step->sampled.batches[part], batch, facts, owner, made);
         nodes[nb::cast(type.name)] = made;
     }
     nb::dict edges;
@@ -92,6 +93,7 @@ nb::dict typed_batch_of(const Held& step, std::size_t part, const EngineFacts& f
         if (facts.edge_numbers)
             made["e_id"] = integers(own.numbers.data(), {own.numbers.size()}, owner);
         made["num_sampled_edges"] = own.per_hop;
+        if (facts.links && t == facts.link_type) add_pairs(batch, facts, owner, made);
         edges[key_of(facts.edge_types[t])] = made;
     }
     nb::dict made;

@@ -16,7 +16,7 @@ namespace rudder::sample {
 /// order of type, then time (those of equal ones stay as they were). The part must outlive it.
 class CarriedPart {
 public:
-    /// `rows` are the part's, or others, which carry nothing and must outlive it.
+    /// `rows` are the part's, or others, which carry types alone and must outlive it.
     CarriedPart(const partition::Part& part, const RowsView& rows, SourceCarries carries);
 
     [[nodiscard]] std::span<const LocalId> neighbours() const noexcept { return neighbours_; }
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    void order(const partition::Part& part, SourceCarries carries);
+    void order(const partition::Part& part, const RowsView& rows, SourceCarries carries);
 
     Array<LocalId> own_neighbours_;
     Array<float> own_weights_;

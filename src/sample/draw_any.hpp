@@ -146,8 +146,9 @@ void draw_split(const Rows& rows, const DrawRequest& request, DrawnNeighbours& o
 template <class Id, class Rows>
 void draw_any(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
     if (request.type) {
-        RUDDER_CHECK(request.left_out.none());
-        return draw_whole<Id>(RowsOfType<Rows>(rows, *request.type), request, out);
+        const RowsOfType<Rows> of_type(rows, *request.type);
+        if (request.left_out.none()) return draw_whole<Id>(of_type, request, out);
+        return draw_split<Id>(of_type, request, out);
     }
     if (request.left_out.none()) return draw_whole<Id>(rows, request, out);
     draw_split<Id>(rows, request, out);

@@ -25,7 +25,7 @@ LinkIds LinkSeeds::lay_out(const BatchKey& key, Scratch& scratch) const {
                            .step = key.step,
                            .layer = key.part + 2};
     lay_out_pairs(stream, pairs_, scratch.sources, scratch.targets, scratch.ids);
-    return {scratch.ids, pairs_.count + 2, symmetric_, question_ == Question::joined};
+    return {scratch.ids, pairs_.count + 2, symmetric_, question_ == Question::joined, types_};
 }
 
 }  // namespace rudder::sample

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,17 +24,20 @@ public:
         carried,  ///< what they carry: nothing is left out, nor drawn beside them
     };
 
-    /// What is given must outlive it. `seed` is the run's.
+    /// What is given must outlive it. `seed` is the run's; a link is an edge of both of its
+    /// vertices where that is `symmetric`, or in a graph of several types goes back.
     LinkSeeds(std::span<const partition::Part> own, std::span<const PartLinks> links,
               const PairOptions& pairs, bool symmetric, std::uint64_t seed,
-              graph::Role role = graph::Role::train, Question question = Question::joined)
+              graph::Role role = graph::Role::train, Question question = Question::joined,
+              const std::optional<LinkTypes>& types = {})
         : own_(own),
           links_(links),
           pairs_(pairs),
-          symmetric_(symmetric),
+          symmetric_(symmetric || (types && types->reverse)),
           seed_(seed),
           role_(role),
-          question_(question) {}
+          question_(question),
+          types_(types) {}
 
     /// Memory of one task.
     struct Scratch {
@@ -57,6 +61,7 @@ private:
     std::uint64_t seed_;
     graph::Role role_;
     Question question_;
+    std::optional<LinkTypes> types_;
 };
 
 }  // namespace rudder::sample

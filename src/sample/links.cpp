@@ -40,41 +40,56 @@ std::shared_ptr<std::span<VertexId>> gather_original_ids(const comm::Communicato
 /// What one row is to be read for.
 struct Entry {
     VertexId neighbour;  ///< global
-    LinkDraws::Link link;
+    graph::Role role;
     bool first;  ///< not the same as the one before
+    bool here;   ///< the link's source is the row's vertex
 };
 
 /// Walks the rows of a part, twice where needed: to count, and to fill.
 class LinkRows {
 public:
     LinkRows(const partition::Part& part, std::span<const VertexId> originals,
-             const LinkDraws& draws)
-        : part_(part), originals_(originals), draws_(draws), roles_(part.edge_data().roles) {}
+             const LinkDraws& draws, const std::optional<LinkTypes>& types)
+        : part_(part),
+          originals_(originals),
+          draws_(draws),
+          roles_(part.edge_data().roles),
+          of_(part.edge_data().type),
+          types_(types) {
+        RUDDER_CHECK(types_.has_value() == part.info().types.present());
+    }
 
     [[nodiscard]] const partition::Part& part() const noexcept { return part_; }
+    /// The types of all entries, in a graph of several.
+    [[nodiscard]] std::span<const std::uint8_t> types() const noexcept { return of_; }
 
-    /// Calls `link` for every entry but self loops, `loop` for those.
-    template <class OnLink, class OnLoop>
-    void walk(LocalId v, OnLink&& link, OnLoop&& loop) const {
+    /// Calls `link` with the number, among the part's, of every entry that is one, and what it is;
+    /// `other` with that of each other: self loops, and edges of other types.
+    template <class OnLink, class OnOther>
+    void walk(LocalId v, OnLink&& link, OnOther&& other) const {
         const VertexId global = part_.range().begin + v;
         const VertexId original = originals_[global];
         const std::span<const LocalId> row = part_.row(v);
+        const EdgeIndex base = part_.offsets()[v];
         std::size_t end = 0;
         for (std::size_t e = 0; e < row.size(); e = end) {
             end = e + 1;
-            while (end < row.size() && row[end] == row[e])
+            while (end < row.size() && row[end] == row[e] && same_type(base + e, base + end))
                 ++end;  // the same pair again
             const VertexId u = part_.global(row[e]);
-            if (u == global) {
+            const Way way = u == global ? Way::none : way_of(base + e);
+            if (way == Way::none) {
                 for (std::size_t i = e; i < end; ++i)
-                    loop(row[i]);
+                    other(base + i);
                 continue;
             }
-            // Entry u of row v is an edge u -> v.
-            LinkDraws::Link drawn = draws_.of(originals_[u], original);
-            if (!roles_.empty()) drawn.role = role_of(part_.offsets()[v] + e, end - e);
+            // Entry u of row v is an edge u -> v, or one that goes back from u to v.
+            const bool back = way == Way::back;
+            LinkDraws::Link drawn =
+                back ? draws_.of(original, originals_[u]) : draws_.of(originals_[u], original);
+            if (!roles_.empty()) drawn.role = role_of(base + e, end - e);
             for (std::size_t i = e; i < end; ++i)
-                link(row[i], Entry{u, drawn, i == e});
+                link(base + i, Entry{u, drawn.role, i == e, back || drawn.reversed});
         }
     }
 
@@ -82,13 +97,12 @@ public:
     [[nodiscard]] EdgeIndex withheld(LocalId v) const {
         EdgeIndex count = 0;
         if (roles_.empty()) return count;
-        EdgeIndex e = part_.offsets()[v];
         walk(
             v,
-            [&](LocalId, const Entry& entry) {
-                count += roles_[e++] == graph::Role::train && !passes(entry.link.role);
+            [&](EdgeIndex e, const Entry& entry) {
+                count += roles_[e] == graph::Role::train && !passes(entry.role);
             },
-            [&](LocalId) { ++e; });
+            [](EdgeIndex) {});
         return count;
     }
     /// Whether messages pass along an edge of this role.
@@ -97,6 +111,15 @@ public:
     }
 
 private:
+    /// How an entry is a link: not, as the edge itself, or as the one that goes back.
+    enum class Way : std::uint8_t { none, forth, back };
+    [[nodiscard]] Way way_of(EdgeIndex e) const noexcept {
+        if (!types_ || of_[e] == types_->type) return Way::forth;
+        return types_->reverse == of_[e] ? Way::back : Way::none;
+    }
+    [[nodiscard]] bool same_type(EdgeIndex a, EdgeIndex b) const noexcept {
+        return of_.empty() || of_[a] == of_[b];
+    }
     /// The role of a pair that several entries are.
     [[nodiscard]] graph::Role role_of(EdgeIndex first, std::size_t count) const noexcept {
         graph::Role role = graph::Role::none;
@@ -109,6 +132,8 @@ private:
     std::span<const VertexId> originals_;
     const LinkDraws& draws_;
     std::span<const graph::Role> roles_;  ///< of entries; empty: they are drawn
+    std::span<const std::uint8_t> of_;    ///< their types; empty: there is one
+    std::optional<LinkTypes> types_;
 };
 
 /// What chunks of rows have of something, and where each chunk's begins.
@@ -135,28 +160,37 @@ MessageRows message_rows(const LinkRows& rows) {
             EdgeIndex left = 0;
             rows.walk(
                 static_cast<LocalId>(v),
-                [&](LocalId, const Entry& e) { left += LinkRows::passes(e.link.role); },
-                [&](LocalId) { ++left; });
+                [&](EdgeIndex, const Entry& e) { left += LinkRows::passes(e.role); },
+                [&](EdgeIndex) { ++left; });
             out.offsets[v + 1] = left;
         }
     });
     std::partial_sum(out.offsets.begin(), out.offsets.end(), out.offsets.begin());
     out.neighbours = Array<LocalId>::uninitialised(out.offsets[own]);
+    const std::span<const LocalId> neighbours = rows.part().neighbours();
+    const std::span<const std::uint8_t> types = rows.types();
+    if (!types.empty()) out.types = Array<std::uint8_t>::uninitialised(out.offsets[own]);
     parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
         for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
-            LocalId* to = out.neighbours.data() + out.offsets[v];
+            EdgeIndex to = out.offsets[v];
+            const auto keep = [&](EdgeIndex e) {
+                out.neighbours[to] = neighbours[e];
+                if (!types.empty()) out.types[to] = types[e];
+                ++to;
+            };
             rows.walk(
                 static_cast<LocalId>(v),
-                [&](LocalId local, const Entry& e) {
-                    if (LinkRows::passes(e.link.role)) *to++ = local;
+                [&](EdgeIndex e, const Entry& entry) {
+                    if (LinkRows::passes(entry.role)) keep(e);
                 },
-                [&](LocalId local) { *to++ = local; });
+                keep);
         }
     });
     return out;
 }
 
-/// Of a symmetric graph: the entry u of row v is the link v -> u where v was drawn as its source.
+/// Where the row of a link's source has it: in a symmetric graph entry u of row v is the link v ->
+/// u where v was drawn as its source.
 PartLinks links_of_rows(const LinkRows& rows) {
     const auto own = static_cast<std::size_t>(rows.part().own());
     PartLinks out;
@@ -166,11 +200,11 @@ PartLinks links_of_rows(const LinkRows& rows) {
             for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
                 rows.walk(
                     static_cast<LocalId>(v),
-                    [&](LocalId, const Entry& e) {
-                        if (e.first && e.link.reversed && e.link.role == role)
+                    [&](EdgeIndex, const Entry& e) {
+                        if (e.first && e.here && e.role == role)
                             take(static_cast<LocalId>(v), e.neighbour);
                     },
-                    [](LocalId) {});
+                    [](EdgeIndex) {});
             }
         };
         ChunkStarts starts(own);
@@ -210,13 +244,13 @@ std::vector<PartLinks> exchange_links(const comm::Communicator& comm,
         for (std::size_t v = 0; v < rows.part().own(); ++v) {
             rows.walk(
                 static_cast<LocalId>(v),
-                [&](LocalId, const Entry& e) {
+                [&](EdgeIndex, const Entry& e) {
                     if (!e.first) return;
                     const int owner = owners.rank(book.owner(e.neighbour));
                     out[static_cast<std::size_t>(owner)].push_back(
-                        {e.neighbour, first + v, static_cast<std::uint64_t>(e.link.role)});
+                        {e.neighbour, first + v, static_cast<std::uint64_t>(e.role)});
                 },
-                [](LocalId) {});
+                [](EdgeIndex) {});
         }
     }
     std::vector<SentLink> all;
@@ -249,20 +283,20 @@ LinkDraws::LinkDraws(const LinkShares& shares, bool symmetric, std::uint64_t see
       valid_(words_below(shares.test + shares.valid)) {}
 
 OwnLinks divide_links(const comm::Communicator& comm, const partition::PartitionBook& book,
-                      std::span<const partition::Part> own, const LinkDraws& draws,
-                      bool symmetric) {
+                      std::span<const partition::Part> own, const LinkDraws& draws, bool symmetric,
+                      const std::optional<LinkTypes>& types) {
     const PartOwners owners(comm, book, own);
     const auto originals = gather_original_ids(comm, book, own, owners);
     std::vector<LinkRows> parts;
     for (const partition::Part& part : own)
-        parts.emplace_back(part, *originals, draws);
+        parts.emplace_back(part, *originals, draws, types);
     OwnLinks out;
     for (const LinkRows& rows : parts) {
         out.messages.push_back(message_rows(rows));
         for (LocalId v = 0; v < rows.part().own(); ++v)
             out.withheld += rows.withheld(v);
     }
-    if (symmetric) {
+    if (symmetric || (types && types->reverse)) {
         for (const LinkRows& rows : parts)
             out.links.push_back(links_of_rows(rows));
     } else {
@@ -343,6 +377,16 @@ std::vector<PartLinks> labelled_edges(const comm::Communicator& comm,
     return links;
 }
 
+VertexStretches::VertexStretches(const partition::PartitionBook& book,
+                                 const partition::TypeBook& types, std::size_t type) {
+    for (PartId p = 0; p < book.parts(); ++p) {
+        const partition::PartitionBook::Range range = types.range(p, type);
+        if (range.size() == 0) continue;
+        stretches_.push_back({range.begin, range.end, count_});
+        count_ += range.size();
+    }
+}
+
 DegreeTable::DegreeTable(std::span<const std::uint32_t> degrees)
     : ends_(degrees.begin(), degrees.end()) {
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
@@ -378,6 +422,8 @@ void lay_out_pairs(const StreamKey& key, const PairOptions& options,
                 *to++ = given[draws.below(given.size())];
             } else if (by_degree) {
                 *to++ = options.degrees->vertex_of(draws.below(options.degrees->arcs()));
+            } else if (options.among != nullptr) {
+                *to++ = options.among->at(draws.below(options.among->count()));
             } else {
                 *to++ = draws.below(options.vertices);
             }

@@ -1,8 +1,10 @@
 // Links: the pairs of vertices that are joined, each once, with its role, where its source lies.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -92,11 +94,13 @@ struct OwnLinks {
 /// Collective: divides the edges of the whole graph, as the data set's split of edges says (what
 /// has no role there only passes messages), else by draws. In a directed graph a link u -> v stands
 /// in the row of v; it is told to the owner of u. Edges that stand there several times are one
-/// link; of several roles test counts before validation, and that before training.
+/// link; of several roles test counts before validation, and that before training. In a graph of
+/// several types `types` says which edges are links, and `symmetric` whether one stands in the rows
+/// of both its vertices under the same type; all other edges pass messages.
 [[nodiscard]] OwnLinks divide_links(const comm::Communicator& comm,
                                     const partition::PartitionBook& book,
                                     std::span<const partition::Part> own, const LinkDraws& draws,
-                                    bool symmetric);
+                                    bool symmetric, const std::optional<LinkTypes>& types = {});
 
 /// Collective: the entries of own rows that have targets of their own, by role: the data set's, or
 /// drawn as those of links are. `sources` are the vertices whose rows they stand in, so that a part
@@ -122,13 +126,43 @@ private:
     std::vector<std::uint64_t> ends_;  ///< by vertex: its arcs and those of all before
 };
 
+/// Stretches of vertices that are counted one after the other: all of a graph, or those of one
+/// type, by ascending id.
+class VertexStretches {
+public:
+    /// All, of which there are so many.
+    explicit VertexStretches(VertexId vertices) : stretches_{{0, vertices, 0}}, count_(vertices) {}
+    /// Those of a type.
+    VertexStretches(const partition::PartitionBook& book, const partition::TypeBook& types,
+                    std::size_t type);
+
+    struct Stretch {
+        VertexId begin;
+        VertexId end;
+        VertexId number;  ///< of the first
+    };
+    [[nodiscard]] std::span<const Stretch> all() const noexcept { return stretches_; }
+    [[nodiscard]] VertexId count() const noexcept { return count_; }
+    /// The vertex of a number below `count()`.
+    [[nodiscard]] VertexId at(VertexId number) const noexcept {
+        const auto after = std::ranges::upper_bound(stretches_, number, {}, &Stretch::number);
+        const Stretch& of = *(after - 1);
+        return of.begin + (number - of.number);
+    }
+
+private:
+    std::vector<Stretch> stretches_;  ///< none is empty, but of an empty graph
+    VertexId count_ = 0;
+};
+
 /// Pairs that are asked for together: a link, and others that have its source.
 struct PairOptions {
     Negatives negatives = Negatives::uniform;
-    std::uint32_t count = 1;               ///< others per link
-    VertexId vertices = 0;                 ///< of the whole graph
-    const DegreeTable* degrees = nullptr;  ///< of `degree`
-    const GivenPairs* pairs = nullptr;     ///< of `given`: of all sources of links of this rank
+    std::uint32_t count = 1;                 ///< others per link
+    VertexId vertices = 0;                   ///< of the whole graph
+    const VertexStretches* among = nullptr;  ///< drawn from; null: all
+    const DegreeTable* degrees = nullptr;    ///< of `degree`
+    const GivenPairs* pairs = nullptr;       ///< of `given`: of all sources of links of this rank
 };
 
 /// Of each link: its source, its target, and the targets of `count` pairs that are drawn beside it,

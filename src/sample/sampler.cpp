@@ -59,9 +59,7 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.with_replacement);
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.weighted);
     RUDDER_CHECK(options_.temporal == Temporal::off || options_.times != nullptr);
-    RUDDER_CHECK(options_.types == nullptr ||
-                 (options_.temporal == Temporal::off && options_.links == nullptr &&
-                  !options_.edge_features.present()));
+    RUDDER_CHECK(options_.types == nullptr || !options_.edge_features.present());
     const VertexId vertices = source.vertices();
     const auto map = [&]() -> Scratch::AnyMap {
         if (options_.temporal != Temporal::off) return HashMap<std::uint32_t>();  // another's turn
@@ -160,10 +158,53 @@ void pair_drawn(const Block& block, const Batch& batch, VertexId vertices, IdSpa
     });
 }
 
+/// The ids of a width that fits a graph of so many vertices.
+IdSpan ids_of(VertexId vertices, const RawVector<std::uint32_t>& narrow,
+              const RawVector<VertexId>& wide) {
+    return IdArray::needs_wide(vertices) ? IdSpan(std::span<const VertexId>(wide))
+                                         : IdSpan(std::span<const std::uint32_t>(narrow));
+}
+
+/// Memory of draws, of one of the two ways.
+struct LayerMemory {
+    DrawnNeighbours& drawn;
+    TypedMemory& typed;
+};
+
+/// Draws a layer of destinations that have times, by type where there are several: fills all of the
+/// block but its neighbours, whose ids are returned.
+IdSpan draw_timed(const NeighbourSource& source, const SamplerOptions& options,
+                  const LayerMemory& memory, std::span<const std::int64_t> times, std::size_t layer,
+                  const Batch& batch, Block& block) {
+    const VertexId vertices = source.vertices();
+    DrawRequest request = request_of(options, batch, layer, block.destinations);
+    request.times = times;
+    if (options.types == nullptr) {
+        DrawnNeighbours& drawn = memory.drawn;
+        block.offsets.swap(drawn.offsets);
+        block.shares.swap(drawn.shares);
+        source.draw(request, drawn);
+        block.offsets.swap(drawn.offsets);
+        block.shares.swap(drawn.shares);
+        return ids_of(vertices, drawn.narrow, drawn.wide);
+    }
+    TypedMemory& typed = memory.typed;
+    list_types(*options.types, request.vertices, typed);
+    list_times(times, typed);
+    block.destination_types.assign(typed.types.begin(), typed.types.end());
+    draw_types(source, options, request, options.fanout.size() - 1 - layer, {}, typed);
+    if (IdArray::needs_wide(vertices)) {
+        merge_types<VertexId>(options, block.destinations, typed, block);
+    } else {
+        merge_types<std::uint32_t>(options, block.destinations, typed, block);
+    }
+    return ids_of(vertices, typed.narrow, typed.wide);
+}
+
 /// Layers of seeds that have subgraphs of their own: what is entered are pairs.
 void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& options,
-                      Subgraphs& memory, DrawnNeighbours& drawn, RawVector<LocalId>& positions,
-                      std::span<const VertexId> seeds, Batch& out) {
+                      Subgraphs& memory, const LayerMemory& layer_memory,
+                      RawVector<LocalId>& positions, std::span<const VertexId> seeds, Batch& out) {
     const VertexId vertices = source.vertices();
     RUDDER_CHECK(seeds.empty() || vertices <= std::numeric_limits<VertexId>::max() / seeds.size());
     Relabelling<HashMap<VertexId>> relabelling(memory.map, memory.pairs);
@@ -176,6 +217,7 @@ void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& optio
     positions.resize(seeds.size());
     relabelling.enter(std::span<const VertexId>(memory.drawn), positions.data());
     out.subgraphs.clear();
+    if (options.types != nullptr) begin_typed(*options.types, layer_memory.typed);
     const std::size_t layers = options.fanout.size();
     for (std::size_t layer = 0; layer < layers; ++layer) {
         Block& block = out.blocks[layers - 1 - layer];
@@ -184,20 +226,12 @@ void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& optio
         memory.times.resize(block.destinations);
         for (std::uint32_t d = 0; d < block.destinations; ++d)
             memory.times[d] = memory.of_seed[out.subgraphs[d]];
-        DrawRequest request = request_of(options, out, layer, block.destinations);
-        request.times = memory.times;
-        block.offsets.swap(drawn.offsets);
-        block.shares.swap(drawn.shares);
-        source.draw(request, drawn);
-        block.offsets.swap(drawn.offsets);
-        block.shares.swap(drawn.shares);
-        const IdSpan ids = IdArray::needs_wide(vertices)
-                               ? IdSpan(std::span<const VertexId>(drawn.wide))
-                               : IdSpan(std::span<const std::uint32_t>(drawn.narrow));
+        const IdSpan ids =
+            draw_timed(source, options, layer_memory, memory.times, layer, out, block);
         pair_drawn(block, out, vertices, ids, memory.drawn);
         block.neighbours.resize(memory.drawn.size());
         relabelling.enter(std::span<const VertexId>(memory.drawn), block.neighbours.data());
-        take_features(options, drawn, block);
+        take_features(options, layer_memory.drawn, block);
         block.sources = relabelling.count();
     }
     split_pairs(memory, vertices, relabelling.count(), out);
@@ -223,8 +257,8 @@ void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> see
     begin(key, seeds, out);
     out.seed_positions.clear();
     if (options_.temporal != Temporal::off) {
-        sample_subgraphs(*source_, options_, scratch_->subgraphs, scratch_->drawn,
-                         scratch_->positions, seeds, out);
+        sample_subgraphs(*source_, options_, scratch_->subgraphs,
+                         {scratch_->drawn, scratch_->typed}, scratch_->positions, seeds, out);
     } else {
         out.subgraphs.clear();
         sample_all(seeds, nullptr, out);
@@ -247,7 +281,9 @@ void NeighbourSampler::sample_all(std::span<const VertexId> seeds, const LinkIds
     std::visit(
         [&](auto& map) {
             if (options_.types != nullptr) {
-                sample_typed_layers(*source_, options_, map, scratch_->typed, seeds, out);
+                RUDDER_CHECK(links == nullptr || !links->left_out || links->types.has_value());
+                sample_typed_layers(*source_, options_, map, scratch_->typed,
+                                    {seeds, links, scratch_->positions, scratch_->left_out}, out);
                 return;
             }
             sample_layers(*source_, options_, map, scratch_->drawn, scratch_->positions, seeds,

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "rudder/sample/batch.hpp"
 
+#include "message_rows.hpp"
 #include "neighbour_source.hpp"
 #include "seed_times.hpp"
 
@@ -47,8 +49,7 @@ struct SamplerOptions {
     Temporal temporal = Temporal::off;
     const SeedTimes* times = nullptr;  ///< of all seeds, unless that is off; must outlive it
     const LinkSeeds* links = nullptr;  ///< where links are the seeds; must outlive it
-    /// Of a graph of several types, without times and links; must outlive it. `fanout` then only
-    /// tells the number of layers.
+    /// Of a graph of several types; must outlive it. `fanout` then only tells the number of layers.
     const TypedSampling* types = nullptr;
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
@@ -62,6 +63,8 @@ struct LinkIds {
     std::uint32_t each = 2;
     bool symmetric = true;  ///< a link is an edge of both of its vertices, not of its target alone
     bool left_out = true;   ///< no layer draws the edge of a link: it is what is asked about
+    /// Which edges links are, in a graph of several types.
+    std::optional<LinkTypes> types{};
 };
 
 /// Draws batches. Its scratch memory is its own, so each task that samples has one; the source is

@@ -33,8 +33,31 @@ void list_types(const TypedSampling& types, std::span<const VertexId> destinatio
         memory.of_type[memory.types[i]].push_back(destinations[i]);
 }
 
+void list_times(std::span<const std::int64_t> times, TypedMemory& memory) {
+    memory.times.resize(memory.of_type.size());
+    for (RawVector<std::int64_t>& list : memory.times)
+        list.clear();
+    for (std::size_t i = 0; i < times.size(); ++i)
+        memory.times[memory.types[i]].push_back(times[i]);
+}
+
+void list_left_out(const LeftOut& all, std::uint32_t seeds, TypedMemory& memory) {
+    memory.left_out.resize(memory.of_type.size());
+    for (LeftOutOfType& list : memory.left_out) {
+        list.offsets.assign(1, 0);
+        list.neighbours.clear();
+    }
+    for (std::size_t i = 0; i < seeds; ++i) {
+        LeftOutOfType& list = memory.left_out[memory.types[i]];
+        const std::span<const VertexId> of = all.of(i);
+        list.neighbours.insert(list.neighbours.end(), of.begin(), of.end());
+        list.offsets.push_back(static_cast<std::uint32_t>(list.neighbours.size()));
+    }
+}
+
 void draw_types(const NeighbourSource& source, const SamplerOptions& options,
-                const DrawRequest& request, std::size_t layer, TypedMemory& memory) {
+                const DrawRequest& request, std::size_t layer,
+                const std::optional<LinkTypes>& links, TypedMemory& memory) {
     const TypedSampling& types = *options.types;
     RUDDER_CHECK(request.key.layer < (std::uint32_t{1} << layer_bits));
     for (std::size_t t = 0; t < types.edges.size(); ++t) {
@@ -44,6 +67,9 @@ void draw_types(const NeighbourSource& source, const SamplerOptions& options,
         of.vertices = vertices;
         of.fanout = types.fanout[layer][t];
         of.type = static_cast<std::uint8_t>(t);
+        if (request.temporal != Temporal::off) of.times = memory.times[types.edges[t].to];
+        if (links && (of.type == links->type || of.type == links->reverse))
+            of.left_out = memory.left_out[types.edges[t].to].view();
         of.key.layer |= static_cast<std::uint32_t>(t + 1) << layer_bits;
         if (of.fanout == 0 || vertices.empty()) {
             drawn.offsets.assign(vertices.size() + 1, 0);

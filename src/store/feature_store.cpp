@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -45,12 +47,12 @@ namespace {
 constexpr comm::Channel row_channel = comm::channel_of(comm::Talk::feature_rows);
 constexpr std::size_t chunk_rows = 1024;
 
-void check_features(const partition::PartitionedDataset& data) {
-    if (data.info().rows().present()) return;
+void check_features(const partition::PartitionedDataset& data, const graph::DatasetInfo& info) {
+    if (info.rows().present()) return;
     throw input_error("the data set has no features, so there is nothing to train on",
                       data.folder().manifest_path(),
                       "import or generate it with features (such as --features structure:64), "
-                      "then partition it again");
+                      "then partition it again; or learn rows (train --embeddings 64)");
 }
 
 /// Opens the parts whose files this rank reads: its own where it copies them, all of its host's
@@ -68,6 +70,18 @@ std::vector<partition::Part> open_parts(const comm::Communicator& comm,
     return parts;
 }
 
+/// Rows that lie beside learned ones are floats, perhaps of fewer columns; others stay zeroes.
+void fill_beside_learned(const graph::FeatureView& rows, std::size_t row_bytes, std::byte* out) {
+    if (!rows.info.present()) return;  // all are learned
+    parallel_chunks(rows.rows, chunk_rows, [&](const Chunk& chunk) {
+        std::vector<float> values(rows.info.width);
+        for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+            graph::decode_row(rows.info, rows.row(v), rows.scale, values);
+            std::memcpy(out + v * row_bytes, values.data(), values.size() * sizeof(float));
+        }
+    });
+}
+
 /// Encodes the own parts' rows into the host's window, whose parts follow each other.
 void fill_window(StoreCore& core) {
     const std::size_t row_bytes = core.format.row_bytes();
@@ -75,6 +89,10 @@ void fill_window(StoreCore& core) {
         const graph::FeatureView rows = part.features();
         const VertexId first = part.range().begin;
         std::byte* out = core.window->data() + core.places.host_row(part.id()) * row_bytes;
+        if (!core.learned.empty()) {
+            fill_beside_learned(rows, row_bytes, out);
+            continue;
+        }
         parallel_chunks(rows.rows, chunk_rows, [&](const Chunk& chunk) {
             std::array<const std::byte*, chunk_rows> from{};
             std::array<VertexId, chunk_rows> vertices{};
@@ -144,9 +162,10 @@ struct ChosenFormat {
 
 ChosenFormat choose_format(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data,
-                           std::span<const partition::Part> parts, const StoreOptions& options) {
+                           const graph::DatasetInfo& info, std::span<const partition::Part> parts,
+                           const StoreOptions& options) {
     const Precision precision = options.precision;
-    const graph::FeatureInfo stored = data.info().rows();
+    const graph::FeatureInfo stored = info.rows();
     const auto scale = parts.front().features().scale;
     const auto sparse = agree_on_sparse(comm, stored, parts, options);
     if (sparse) return {RowFormat(stored, scale, precision, std::nullopt, sparse), {}};
@@ -203,18 +222,26 @@ struct FeatureStore::State : StoreCore {
 
 FeatureStore::FeatureStore(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data, const StoreOptions& options) {
-    check_features(data);
+    const graph::DatasetInfo info = with_learned(data.info(), options.learned);
+    check_features(data, info);
     partition::check_ranks(comm.size(), data.parts());
     RowPlaces places(comm, data.book());
     auto parts = open_parts(comm, data, places.own_parts());
-    const auto [format, outlier] = choose_format(comm, data, parts, options);
-    const bool shared =
-        options.shards == Shards::shared || half_as_long(format) || data.info().types.present();
+    const auto [format, outlier] = choose_format(comm, data, info, parts, options);
+    LearnedSet learned(data, options.learned);
+    // Learned rows are floats that change where they lie.
+    RUDDER_CHECK(learned.empty() ||
+                 (!rounds(options.precision) && format.sparse() == nullptr &&
+                  info.rows().type == ElementType::f32 && !info.rows().row_normalise));
+    const bool shared = options.shards == Shards::shared || half_as_long(format) ||
+                        info.types.present() || !learned.empty();
     if (!shared) parts = open_parts(comm, data, places.host_parts());
     const VertexId host_rows = places.host_rows();
     // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.
     state_.reset(new State{{.comm = comm,
                             .format = format,
+                            .info = info,
+                            .learned = std::move(learned),
                             .in_wire_format = shared || format.wire_is_stored(),
                             .places = std::move(places),
                             .parts = std::move(parts),
@@ -239,6 +266,22 @@ const RowFormat& FeatureStore::format() const noexcept {
     return state_->format;
 }
 
+const graph::DatasetInfo& FeatureStore::info() const noexcept {
+    return state_->info;
+}
+
+const LearnedSet& FeatureStore::learned() const noexcept {
+    return state_->learned;
+}
+
+float* FeatureStore::learned_row(VertexId v) const {
+    const RowPlaces& places = state_->places;
+    const PartId part = places.part(v);
+    RUDDER_CHECK_NORMAL(places.owner(part) == state_->comm.rank() && state_->learned.contains(v));
+    const std::size_t at = places.host_row(part, v) * state_->format.row_bytes();
+    return reinterpret_cast<float*>(state_->window->data() + at);
+}
+
 bool FeatureStore::local(VertexId v) const noexcept {
     return state_->places.local(state_->places.book().owner(v));
 }
@@ -247,8 +290,9 @@ int FeatureStore::owner(VertexId v) const noexcept {
     return state_->places.owner(state_->places.book().owner(v));
 }
 
-Pull FeatureStore::pull(std::span<const RowsWanted> wanted, comm::Kind kind) const {
-    return begin_pull(*state_, wanted, kind);
+Pull FeatureStore::pull(std::span<const RowsWanted> wanted, comm::Kind kind,
+                        RowChoice choice) const {
+    return begin_pull(*state_, wanted, kind, choice);
 }
 
 void FeatureStore::load_local(std::span<const RowsWanted> wanted) const {

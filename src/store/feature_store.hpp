@@ -12,6 +12,7 @@
 #include "rudder/partition/partitioned_dataset.hpp"
 
 #include "column_facts.hpp"
+#include "learned_rows.hpp"
 #include "remote_fetch.hpp"
 #include "row_format.hpp"
 
@@ -25,6 +26,9 @@ struct StoreOptions {
     std::shared_ptr<comm::MessageCoder> coder{};
     SparseChoice sparse = SparseChoice::off;
     AssembledRows assembled = AssembledRows::dense;  ///< of sparse rows
+    /// Rows that are learned, at first zeroes: they lie in the host's window, and all rows are wide
+    /// enough for them. Neither rounded nor sparse.
+    LearnedWidths learned{};
 };
 
 /// Rows that one batch needs, and where they go: vertices.size() x row_floats.
@@ -71,6 +75,12 @@ public:
     ~FeatureStore();
 
     [[nodiscard]] const RowFormat& format() const noexcept;
+    /// The data set as networks see it: with learned rows for features.
+    [[nodiscard]] const graph::DatasetInfo& info() const noexcept;
+    /// The vertices whose rows are learned.
+    [[nodiscard]] const LearnedSet& learned() const noexcept;
+    /// The learned row of a vertex of this rank, to be changed while no rank reads any.
+    [[nodiscard]] float* learned_row(VertexId v) const;
     /// Whether a row lies on this host; and the rank that holds it.
     [[nodiscard]] bool local(VertexId v) const noexcept;
     [[nodiscard]] int owner(VertexId v) const noexcept;
@@ -78,11 +88,13 @@ public:
     /// Starts fetching the rows of several batches at once: remote ids are grouped by owner without
     /// duplicates and asked for in few messages; own-host rows are copied meanwhile, on all
     /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
+    /// Rows that are not of the choice are left alone, and not counted.
     [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted,
-                            comm::Kind kind = comm::Kind::requests) const;
+                            comm::Kind kind = comm::Kind::requests,
+                            RowChoice choice = RowChoice::all) const;
 
-    /// Puts those of the wanted rows that lie on this host in place, on all threads, and leaves the
-    /// others alone. Safe from any task.
+    /// Puts those of the wanted rows that lie on this host and are not learned in place, on all
+    /// threads, and leaves the others alone. Safe from any task.
     void load_local(std::span<const RowsWanted> wanted) const;
 
     /// Starts fetching distinct rows of other hosts in the wire's format, for whoever keeps them

@@ -22,7 +22,10 @@ constexpr std::size_t list_chunk_rows = 4096;
 /// Rows of several batches, numbered through.
 class Numbered {
 public:
-    explicit Numbered(std::span<const RowsWanted> wanted) : wanted_(wanted) {
+    Numbered(std::span<const RowsWanted> wanted, const LearnedSet& learned, RowChoice choice)
+        : wanted_(wanted),
+          learned_(learned),
+          choice_(learned.empty() && choice == RowChoice::given ? RowChoice::all : choice) {
         for (const RowsWanted& batch : wanted) {
             starts_.push_back(total_);
             total_ += batch.vertices.size();
@@ -34,7 +37,11 @@ public:
         return wanted_.size() == 1 && wanted_.front().distinct;
     }
 
-    /// Calls `f(vertex, place)` for the rows [begin, end).
+    /// Whether all of them are walked.
+    [[nodiscard]] bool all() const noexcept { return choice_ == RowChoice::all; }
+
+    /// Calls `f(vertex, place)` for the rows [begin, end), but for those that are not of the
+    /// choice.
     template <class F>
     void walk(std::size_t begin, std::size_t end, std::size_t row_floats, F&& f) const {
         const auto after = std::ranges::upper_bound(starts_, begin);
@@ -44,14 +51,23 @@ public:
             const auto vertices = wanted_[batch].vertices;
             const std::size_t count = std::min(vertices.size() - skip, end - at);
             float* place = wanted_[batch].rows.data() + skip * row_floats;
-            for (std::size_t i = 0; i < count; ++i, place += row_floats)
-                f(vertices[skip + i], place);
+            if (all()) {
+                for (std::size_t i = 0; i < count; ++i, place += row_floats)
+                    f(vertices[skip + i], place);
+            } else {
+                for (std::size_t i = 0; i < count; ++i, place += row_floats) {
+                    if (!learned_.leaves_out(choice_, vertices[skip + i]))
+                        f(vertices[skip + i], place);
+                }
+            }
             at += count;
         }
     }
 
 private:
     std::span<const RowsWanted> wanted_;
+    const LearnedSet& learned_;
+    RowChoice choice_;
     std::vector<std::size_t> starts_;
     std::size_t total_ = 0;
 };
@@ -61,17 +77,21 @@ void list_distinct(const StoreCore& core, const Numbered& rows, PullScratch& scr
                    Pulled& accounts) {
     const RowPlaces& places = core.places;
     std::atomic<std::uint64_t> remote{0};
+    std::atomic<std::uint64_t> left_out{0};
     scratch.wanted.begin(chunk_count(rows.total(), list_chunk_rows),
                          static_cast<std::size_t>(core.comm.size()));
     parallel_chunks(rows.total(), list_chunk_rows, [&](const Chunk& chunk) {
         auto& wanted = scratch.wanted.part(chunk.index);
+        std::size_t walked = 0;
         rows.walk(chunk.begin, chunk.end, core.format.row_floats(), [&](VertexId v, float* place) {
             const PartId part = places.part(v);
             if (!places.local(part)) wanted.add({v, place, places.owner(part)});
+            ++walked;
         });
         remote += wanted.size();
+        left_out += chunk.end - chunk.begin - walked;
     });
-    accounts.rows.local = rows.total() - remote;
+    accounts.rows.local = rows.total() - remote - left_out;
 }
 
 /// The same where vertices may: the first use of each counts, the others are copied from there.
@@ -100,7 +120,7 @@ void list_repeated(const StoreCore& core, const Numbered& rows, PullScratch& scr
 void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch, Pulled& accounts) {
     if (!rows.distinct()) {
         list_repeated(core, rows, scratch, accounts);
-    } else if (core.exchange != nullptr) {
+    } else if (core.exchange != nullptr || !rows.all()) {
         list_distinct(core, rows, scratch, accounts);
     } else {
         scratch.wanted.begin(0, static_cast<std::size_t>(core.comm.size()));
@@ -216,11 +236,12 @@ bool Pull::done() const {
     return state_->scratch == nullptr || state_->fetch.done();
 }
 
-Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind) {
+Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind,
+                RowChoice choice) {
     RUDDER_CHECK(kind == comm::Kind::requests || kind == comm::Kind::evaluation);
     for (const RowsWanted& batch : wanted)
         RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.row_floats());
-    const Numbered rows(wanted);
+    const Numbered rows(wanted, core.learned, choice);
     auto state = std::make_unique<Pull::State>(core, core.pool.take());
     classify(core, rows, *state->scratch, state->accounts);
     state->fetch = ask(core, *state->scratch, state->accounts, kind, state->runs);
@@ -231,7 +252,7 @@ Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind 
 void load_local(const StoreCore& core, std::span<const RowsWanted> wanted) {
     for (const RowsWanted& batch : wanted)
         RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.row_floats());
-    gather(core, Numbered(wanted));
+    gather(core, Numbered(wanted, core.learned, RowChoice::given));
 }
 
 }  // namespace rudder::store

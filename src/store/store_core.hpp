@@ -70,6 +70,8 @@ private:
 struct StoreCore {
     comm::Communicator comm;
     RowFormat format;
+    graph::DatasetInfo info;  ///< with learned rows for features
+    LearnedSet learned;
     bool in_wire_format;  ///< the host's rows, as they lie
     RowPlaces places;
     std::vector<partition::Part> parts;            ///< opened; their files stay mapped
@@ -88,7 +90,8 @@ struct StoreCore {
 };
 
 /// Begins a pull; see FeatureStore::pull.
-[[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind);
+[[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind,
+                              RowChoice choice);
 /// See FeatureStore::load_local.
 void load_local(const StoreCore& core, std::span<const RowsWanted> wanted);
 

@@ -24,8 +24,11 @@ std::uint64_t default_batch(const graph::DatasetInfo& info,
 }
 
 std::uint64_t default_link_batch(const graph::DatasetInfo& info,
-                                 const partition::PartitionSummary& summary) {
-    const double links = static_cast<double>(info.edges) / (info.symmetric ? 2 : 1);
+                                 const partition::PartitionSummary& summary,
+                                 const std::optional<TypedLinks>& typed) {
+    const EdgeIndex edges = typed ? info.types.edges[typed->edges.type].edges : info.edges;
+    const bool twice = typed ? typed->symmetric : info.symmetric;
+    const double links = static_cast<double>(edges) / (twice ? 2 : 1);
     constexpr double trained = 0.8;
     return batch_of(std::round(trained * links / static_cast<double>(summary.parts)));
 }

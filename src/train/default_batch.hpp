@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "rudder/partition/partitioned_dataset.hpp"
+
+#include "types.hpp"
 
 namespace rudder::train {
 
@@ -14,7 +17,8 @@ namespace rudder::train {
                                           const partition::PartitionSummary& summary);
 /// The same of links: a mean part's.
 [[nodiscard]] std::uint64_t default_link_batch(const graph::DatasetInfo& info,
-                                               const partition::PartitionSummary& summary);
+                                               const partition::PartitionSummary& summary,
+                                               const std::optional<TypedLinks>& typed = {});
 /// The same of edges with targets.
 [[nodiscard]] std::uint64_t default_edge_batch(const graph::DatasetInfo& info,
                                                const partition::PartitionSummary& summary);

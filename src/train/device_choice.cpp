@@ -1,6 +1,7 @@
 #include "device_choice.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,8 +30,17 @@ std::function<std::shared_ptr<nn::Device>()>& lent() {
     return make;
 }
 
+/// Why no GPU at all trains with them; empty: one may.
+std::string refusal_of(const TrainOptions& options) {
+    if (options.task != TaskKind::vertex) return "links and edges are not trained on a GPU";
+    if (options.edge_features) return "features of edges are not read on a GPU";
+    if (!options.embeddings.empty()) return "rows are not learned on a GPU";
+    return {};
+}
+
 /// Why no GPU here can train it; empty: one can.
-std::string reason_against(const nn::NetworkOptions& network) {
+std::string reason_against(const TrainOptions& options, const nn::NetworkOptions& network) {
+    if (std::string refusal = refusal_of(options); !refusal.empty()) return refusal;
     if (std::string refusal = nn::refusal_on_device(network); !refusal.empty()) return refusal;
     return lent() ? "" : nn::find_devices().missing;
 }
@@ -71,13 +81,9 @@ std::vector<std::string_view> device_names() {
 
 void check_device_options(const TrainOptions& options) {
     if (parse_device(options.device).kind != DeviceChoice::Kind::cuda) return;
-    if (options.task != TaskKind::vertex) {
-        throw usage_error("links and edges are not trained on a GPU", "device",
-                          "leave --device out, or give --task vertex");
-    }
-    if (options.edge_features) {
-        throw usage_error("features of edges are not read on a GPU", "device",
-                          "leave --device or --edge-features out");
+    if (std::string refusal = refusal_of(options); !refusal.empty()) {
+        throw usage_error(std::move(refusal), "device",
+                          "leave --device out, or give --device auto, which takes the processor");
     }
 }
 
@@ -90,7 +96,7 @@ std::shared_ptr<nn::Device> choose_device(const Ground& ground, const nn::Networ
         comm::do_together(ground.comm, [&] { device = open_asked(ground, choice, network); });
         return device;
     }
-    const std::string reason = reason_against(network);
+    const std::string reason = reason_against(ground.options, network);
     const bool everywhere = ground.comm.all_min(reason.empty() ? 1 : 0) == 1;
     if (everywhere)
         comm::do_together(ground.comm, [&] { device = open_asked(ground, choice, network); });

@@ -1,5 +1,6 @@
 #include "ground.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -13,6 +14,7 @@
 #include "rudder/core/text.hpp"
 #include "train/given_negatives.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_options.hpp"
 #include "train/link_options.hpp"
 #include "train/steps/record_book.hpp"
 #include "train/steps/seed_targets.hpp"
@@ -190,14 +192,20 @@ std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
                                    const TrainOptions& options) {
     if (options.task == TaskKind::vertex) return nullptr;
     const Span span("dividing links");
-    const bool symmetric = data.info().symmetric;
     auto ground = std::make_unique<LinkGround>();
+    ground->types = typed_links(data.info(), options);
+    ground->symmetric = ground->types ? ground->types->symmetric : data.info().symmetric;
+    ground->targets = ground->types
+                          ? sample::VertexStretches(data.book(), data.types(), ground->types->to)
+                          : sample::VertexStretches(data.info().vertices);
+    const bool symmetric = ground->symmetric;
     const sample::LinkDraws draws({}, symmetric, options.seed);
     if (options.task == TaskKind::edge) {
         ground->divided.links = sample::labelled_edges(comm, data.book(), parts, draws, symmetric);
         return ground;
     }
-    ground->divided = sample::divide_links(comm, data.book(), parts, draws, symmetric);
+    ground->divided =
+        sample::divide_links(comm, data.book(), parts, draws, symmetric, ground->edge_types());
     warn_of_withheld(comm, ground->divided.withheld);
     give_pairs(comm, data, parts, options, *ground);
     return ground;
@@ -210,6 +218,7 @@ const TrainOptions& checked(const partition::PartitionedDataset& data,
                             const TrainOptions& options) {
     check_options(options);
     check_types(data.info(), options, data.folder().path().string());
+    static_cast<void>(learned_widths(options.embeddings, data.info()));
     check_carried(data, options);
     if (options.task == TaskKind::edge) {
         static_cast<void>(
@@ -242,6 +251,16 @@ sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const par
     return {comm, own, counts, parts, options};
 }
 
+/// All other vertices are drawn by no degree.
+void keep_only(const sample::VertexStretches& of, std::vector<std::uint32_t>& degrees) {
+    auto from = degrees.begin();
+    for (const sample::VertexStretches::Stretch& stretch : of.all()) {
+        std::fill(from, degrees.begin() + static_cast<std::ptrdiff_t>(stretch.begin), 0U);
+        from = degrees.begin() + static_cast<std::ptrdiff_t>(stretch.end);
+    }
+    std::fill(from, degrees.end(), 0U);
+}
+
 /// How links of that role become seeds.
 void set_seeds(const Ground& ground, LinkGround& links, graph::Role role) {
     if (ground.options.task == TaskKind::edge) {
@@ -257,15 +276,18 @@ void set_seeds(const Ground& ground, LinkGround& links, graph::Role role) {
         std::iota(all.begin(), all.end(), VertexId{0});
         std::vector<std::uint32_t> degrees(vertices);
         ground.source->degrees(all, degrees);
+        if (links.types) keep_only(links.targets, degrees);
         links.degrees = sample::DegreeTable(degrees);
     }
     links.seeds.emplace(ground.parts, links.divided.links,
                         sample::PairOptions{.negatives = draws.kind,
                                             .count = draws.count,
                                             .vertices = vertices,
+                                            .among = links.types ? &links.targets : nullptr,
                                             .degrees = &links.degrees,
                                             .pairs = links.given ? &links.given->train : nullptr},
-                        ground.data.info().symmetric, ground.options.seed, role);
+                        links.symmetric, ground.options.seed, role,
+                        sample::LinkSeeds::Question::joined, links.edge_types());
 }
 
 }  // namespace
@@ -286,13 +308,15 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       schedule(schedule_of(c, parts, d.parts(), o, use, links.get())),
       source(make_source(c, d, parts, o, coders.topology,
                          links == nullptr ? nullptr : &links->divided)),
-      store(c, d,
-            {.precision = o.precision,
-             .shards = o.shards,
-             .bulk = o.bulk,
-             .coder = coders.features,
-             .sparse = types == nullptr ? o.sparse : store::SparseChoice::off,
-             .assembled = use.assembled.value_or(assembled_for(o.model))}) {
+      store(
+          c, d,
+          {.precision = o.precision,
+           .shards = o.shards,
+           .bulk = o.bulk,
+           .coder = coders.features,
+           .sparse = types == nullptr && o.embeddings.empty() ? o.sparse : store::SparseChoice::off,
+           .assembled = use.assembled.value_or(assembled_for(o.model)),
+           .learned = learned_widths(o.embeddings, d.info())}) {
     if (links != nullptr) set_seeds(*this, *links, use.role);
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {

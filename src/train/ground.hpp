@@ -19,6 +19,7 @@
 #include "sample/schedule.hpp"
 #include "sample/seed_times.hpp"
 #include "store/feature_store.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -47,7 +48,10 @@ void check_carried(const partition::PartitionedDataset& data, const TrainOptions
 /// The links of this rank's parts, or its edges with targets, and how they become seeds.
 struct LinkGround {
     sample::OwnLinks divided;
-    sample::DegreeTable degrees{{}};  ///< of all vertices, where targets are drawn by it
+    bool symmetric = false;              ///< one stands in the rows of both its vertices
+    std::optional<TypedLinks> types{};   ///< in a graph of several
+    sample::VertexStretches targets{0};  ///< what targets may be: all vertices, or those of a type
+    sample::DegreeTable degrees{{}};     ///< of all vertices, where targets are drawn by it
     std::optional<sample::GivenNegatives> given{};  ///< where a table of pairs is named
     std::optional<sample::LinkSeeds> seeds{};       ///< once the source is there
 
@@ -57,6 +61,10 @@ struct LinkGround {
     /// What messages pass along, by own part.
     [[nodiscard]] std::span<const sample::MessageRows> messages() const noexcept {
         return divided.messages;
+    }
+    /// Which edges are links, in a graph of several types.
+    [[nodiscard]] std::optional<sample::LinkTypes> edge_types() const noexcept {
+        return types ? std::optional(types->edges) : std::nullopt;
     }
 };
 /// Collective: the edges of the data set by role, keyed by edge and the run's seed unless the data

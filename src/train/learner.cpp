@@ -26,7 +26,7 @@ std::vector<float> class_weights_of(const Ground& ground) {
 
 nn::NetworkOptions network_options_of(const Ground& ground) {
     const TrainOptions& o = ground.options;
-    const graph::DatasetInfo& info = ground.data.info();
+    const graph::DatasetInfo& info = ground.store.info();
     std::optional<nn::PairOptions> pairs;
     const bool links = o.task == TaskKind::link;
     if (links) pairs = {.scorer = o.links.scorer, .loss = o.links.loss, .width = o.hidden};
@@ -53,6 +53,7 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .class_weights = class_weights_of(ground),
             .seed = o.seed,
             .sparse = sparse_inputs(ground.store.format()),
+            .row_gradients = !ground.store.learned().empty(),
             .pairs = pairs,
             .types = typed_inputs(info),
             .bases = o.bases,
@@ -77,13 +78,15 @@ Learner::Learner(const Ground& ground)
     optimiser_ = nn::make_optimiser(ground.options.optimiser, network_->parameters());
 }
 
+double Learner::rate(std::uint64_t step, double factor) const {
+    return ground_.options.optimiser.learning_rate * factor *
+           learning_rate_.factor(step, ground_.steps(), ground_.schedule.steps_per_epoch());
+}
+
 void Learner::update(std::uint64_t step, std::span<float> gradient, double factor) {
     const Span span("updating", step);
-    const double rate =
-        ground_.options.optimiser.learning_rate * factor *
-        learning_rate_.factor(step, ground_.steps(), ground_.schedule.steps_per_epoch());
     network_->absorb_statistics(gradient);
-    optimiser_->step(network_->weights(), gradient, rate);
+    optimiser_->step(network_->weights(), gradient, rate(step, factor));
 }
 
 TrainedOn Learner::trained_on() const {

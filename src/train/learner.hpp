@@ -37,7 +37,9 @@ public:
     /// Where each weight lies.
     [[nodiscard]] std::vector<nn::Parameter> parameters() const;
 
-    /// After step `step`, by the gradient of all parts; `factor` comes on top of the schedule's.
+    /// The learning rate of a step; `factor` comes on top of the schedule's.
+    [[nodiscard]] double rate(std::uint64_t step, double factor) const;
+    /// After step `step`, by the gradient of all parts.
     void update(std::uint64_t step, std::span<float> gradient, double factor);
 
     /// Copies weights and the optimiser's memory, on all threads: training stands still meanwhile.

@@ -64,6 +64,10 @@ void check_link_options(const TrainOptions& options) {
         throw usage_error("no pairs are given", "negatives",
                           "name their table with --negatives-from FILE");
     }
+    if (options.task != TaskKind::link && !options.links.type.empty()) {
+        throw usage_error("--link-type says which edges are links, and none are learned",
+                          "--link-type", "give --task link, or leave it out");
+    }
     if (options.task == TaskKind::vertex) return;
     const bool links = options.task == TaskKind::link;
     const std::string_view task = links ? "link" : "edge";

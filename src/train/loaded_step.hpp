@@ -29,7 +29,8 @@ struct LoadedBatch {
     /// Of each edge, where it is asked for: which entry of the graph's rows it is. Of entries that
     /// name one neighbour several times, each is named once before any is again.
     RawVector<std::int64_t> edge_numbers;
-    /// Of links, by their positions among the vertices: the sources of all pairs, then their
+    /// Of links, by their positions among the vertices (of several types: among those of their
+    /// type): the sources of all pairs, then their
     /// targets; the links first, then what was drawn beside the first of them, and so on.
     RawVector<std::int64_t> pairs;
 

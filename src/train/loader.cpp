@@ -21,6 +21,10 @@ namespace rudder::train {
 namespace {
 
 GroundUse use_of(const LoaderOptions& options) {
+    if (!options.train.embeddings.empty()) {
+        throw usage_error("loaders give the rows of the data set, and learned ones are not there",
+                          "embeddings", "leave it out, and learn them in your own network");
+    }
     return {.assembled = store::AssembledRows::dense,
             .role = options.role,
             .shuffled = options.shuffled};
@@ -175,6 +179,10 @@ void Loader::State::fill(LoadedStep& loaded) const {
 void Loader::State::fill_links(std::size_t part, const sample::Batch& batch,
                                LoadedBatch& own) const {
     list_pairs(batch, ground.links->seeds->group(), own);
+    if (split != nullptr) {
+        for (std::int64_t& end : own.pairs)
+            end = own.types.places[static_cast<std::size_t>(end)];
+    }
     const PartId id = ground.parts[part].id();
     own.places.clear();
     if (batch.seeds != 0) ground.schedule.links(id, batch.key.step, own.places);

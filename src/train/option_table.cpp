@@ -53,6 +53,11 @@ Table model_options() {
         option<&O::bases>("bases", "Number of bases of types of edges (rgcn)",
                           identity | further | added)
             .limit(1, 1024),
+        option<&O::embeddings>("embeddings",
+                               "Learn rows of so many columns for vertices without features, or\n"
+                               "by type: author=64,venue=16",
+                               identity | further | added)
+            .in("WIDTH"),
         option<&O::norm>("norm", "Normalisation of hidden layers", identity | further)
             .among(nn::norm_names),
         option<&O::residual>("residual", "Residual connections around hidden layers",
@@ -73,6 +78,10 @@ Table task_options() {
                          "targets of edges",
                          identity | further | added)
             .among({"vertex", "link", "edge"}),
+        option<&O::links, &K::type>("link-type",
+                                    "Type of the edges that are links, of a graph of several",
+                                    identity | further | added)
+            .in("NAME"),
         option<&O::links, &K::scorer>("scorer", "How pairs of vertices are scored (task link)",
                                       identity | further | added)
             .among(pair_scorer_names),

@@ -9,6 +9,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "train/device_choice.hpp"
+#include "train/learned/learned_options.hpp"
 #include "train/link_options.hpp"
 #include "train/option_table.hpp"
 #include "train/slowness.hpp"
@@ -165,6 +166,7 @@ void check_options(const TrainOptions& o) {
     check_edge_options(o);
     check_link_options(o);
     check_device_options(o);
+    check_learned(o);
     require(o.sparse != store::SparseChoice::on || !store::rounds(o.precision),
             fmt::format("sparse rows stay exact: sparse 'on' does not go with precision '{}'",
                         to_string(o.precision)),

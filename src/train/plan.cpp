@@ -110,7 +110,9 @@ TrainPlan Trainer::plan() {
     const double epoch = static_cast<double>(g.schedule.steps_per_epoch()) / steps;
     const double weights = static_cast<double>(parameters) * sizeof(float);
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
-    const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
+    const double rows = s.rows == nullptr ? 0 : static_cast<double>(s.rows->bytes());
+    const double network =
+        weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations + rows;
     const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
     // As far as the policy sees, and the steps that are drawn meanwhile.
     const std::uint64_t seen = buffer::horizon_of(s.buffer.policy) + 1 +

@@ -136,7 +136,8 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.loss = {static_cast<double>(result.first_loss), static_cast<double>(result.last_loss),
               to_hex(result.digest)};
     s.seconds = seconds_of(result);
-    s.rows = {result.rows, result.floor};
+    s.rows = {result.rows, result.floor, {}};
+    if (!options.embeddings.empty()) s.rows.learned = result.learned;
     s.row_bytes = result.row_bytes;
     s.sparse = result.sparse;
     s.edges = result.edges;

@@ -90,10 +90,12 @@ struct SummarySeconds {
 
 struct SummaryRows {
     Rows rows;
-    std::optional<std::uint64_t> floor;  ///< where it is known
+    std::optional<std::uint64_t> floor;    ///< where it is known
+    std::optional<std::uint64_t> learned;  ///< of `demand`, where rows are learned
 
     static constexpr auto fields = field_list(
-        field("", &SummaryRows::rows), field("floor", &SummaryRows::floor, FieldKind::count));
+        field("", &SummaryRows::rows), field("floor", &SummaryRows::floor, FieldKind::count),
+        added_field("learned", &SummaryRows::learned, FieldKind::count, ""));
 };
 
 struct SummaryBytes {

@@ -13,6 +13,7 @@ Trainer::State::State(const comm::Communicator& comm, const partition::Partition
     : ground(comm, data, options),
       buffer(set_up_buffer(ground)),
       learner(ground),
+      rows(ground.store.learned().empty() ? nullptr : std::make_unique<RowLearner>(ground)),
       exchange(comm, ground.share, data.parts(),
                {.size = learner.weights().size(),
                 .buckets = learner.network().buckets(),
@@ -49,6 +50,10 @@ void Trainer::resume(const Checkpoint* checkpoint) {
             buffer::TraceWriter::expect(ground.options.trace, *header, s.start.step);
     });
     s.learner.restore(checkpoint);
+    if (s.rows != nullptr) {
+        s.rows->restore(checkpoint != nullptr ? checkpoint->learned : LearnedState(),
+                        "the checkpoint");
+    }
     const auto weights = s.learner.weights();
     if (s.unevaluated.empty()) s.unevaluated.assign(weights.begin(), weights.end());
 }

@@ -8,6 +8,7 @@
 #include "train/checkpoints/run_state.hpp"
 #include "train/evaluation/evaluation.hpp"
 #include "train/ground.hpp"
+#include "train/learned/row_learner.hpp"
 #include "train/learner.hpp"
 #include "train/steps/buffer_setup.hpp"
 #include "train/steps/gradient_exchange.hpp"
@@ -20,6 +21,7 @@ struct Trainer::State {
     Ground ground;
     BufferSetup buffer;
     Learner learner;
+    std::unique_ptr<RowLearner> rows;  ///< null: none are learned
     GradientExchange exchange;
     /// None where nobody steers. Made before the run, so that what cannot be is refused before it.
     std::unique_ptr<Steering> steering;

@@ -93,6 +93,44 @@ std::unique_ptr<sample::TypedSampling> typed_sampling(const partition::Partition
     return sampling;
 }
 
+std::unique_ptr<sample::TypedSampling> all_neighbours(const sample::TypedSampling* types) {
+    if (types == nullptr) return nullptr;
+    auto all = std::make_unique<sample::TypedSampling>(*types);
+    for (std::vector<std::int32_t>& layer : all->fanout)
+        std::ranges::fill(layer, -1);
+    return all;
+}
+
+std::optional<TypedLinks> typed_links(const graph::DatasetInfo& info, const TrainOptions& options) {
+    if (options.task != TaskKind::link || !info.types.present()) return std::nullopt;
+    const std::vector<graph::EdgeType>& edges = info.types.edges;
+    std::vector<std::string_view> names;
+    for (const graph::EdgeType& type : edges) {
+        if (!type.reverse_of) names.push_back(type.name);
+    }
+    const std::string& name = options.links.type;
+    const auto bad = [&](std::string what) {
+        return usage_error(std::move(what), "--link-type",
+                           fmt::format("name one of {}", join(names, ", ")));
+    };
+    if (name.empty() && names.size() != 1)
+        throw bad(fmt::format("the graph has {} types of edges that may be links", names.size()));
+    const auto type = info.types.edge_type(name.empty() ? names.front() : name);
+    if (!type) throw bad(fmt::format("unknown type of edges '{}'", name));
+    if (edges[*type].reverse_of) {
+        throw bad(fmt::format("edges of type '{}' are those of '{}', the other way", name,
+                              edges[*edges[*type].reverse_of].name));
+    }
+    TypedLinks links{.edges = {.type = static_cast<std::uint8_t>(*type)},
+                     .from = edges[*type].from,
+                     .to = edges[*type].to};
+    links.symmetric = info.symmetric && links.from == links.to;
+    for (std::size_t t = 0; t < edges.size(); ++t) {
+        if (edges[t].reverse_of == type) links.edges.reverse = static_cast<std::uint8_t>(t);
+    }
+    return links;
+}
+
 void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
                  const std::string& where) {
     if (!info.types.present()) {
@@ -101,6 +139,9 @@ void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
                 fmt::format("model '{}' is for graphs of several types, and this one has one",
                             options.model),
                 where, "choose another --model, such as sage");
+        }
+        if (!options.links.type.empty()) {
+            throw usage_error("the graph has one type of edges", "--link-type", "leave it out");
         }
         if (options.type_fanout.empty()) return;
         throw usage_error("the graph has one type of edges", "--type-fanout", "give --fanout");
@@ -116,9 +157,10 @@ void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
         throw usage_error(fmt::format("{} does not go with a graph of several types", option),
                           option, "leave it out, or train on a graph of one type");
     };
-    if (options.task == TaskKind::link) refuse("--task link");
+    static_cast<void>(typed_links(info, options));
+    if (options.task == TaskKind::link && !options.links.negatives_from.empty())
+        refuse("--negatives-from");
     if (options.task == TaskKind::edge) refuse("--task edge");
-    if (options.temporal != sample::Temporal::off) refuse("--temporal");
     if (options.sparse == store::SparseChoice::on) refuse("--sparse on");
     if (options.edge_features) refuse("--edge-features");
 }

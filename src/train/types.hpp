@@ -9,6 +9,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/options.hpp"
+#include "sample/message_rows.hpp"
 #include "sample/sampler.hpp"
 
 namespace rudder::train {
@@ -24,6 +25,22 @@ namespace rudder::train {
 /// A usage Error for fan-outs of unknown types, or that do not fit the layers.
 [[nodiscard]] std::unique_ptr<sample::TypedSampling> typed_sampling(
     const partition::PartitionedDataset& data, const TrainOptions& options);
+
+/// The same, of all neighbours of every type: what evaluation sees of the past.
+[[nodiscard]] std::unique_ptr<sample::TypedSampling> all_neighbours(
+    const sample::TypedSampling* types);
+
+/// Which edges are links in a graph of several types.
+struct TypedLinks {
+    sample::LinkTypes edges;
+    std::size_t from = 0;  ///< types of vertices: of sources and targets
+    std::size_t to = 0;
+    bool symmetric = false;  ///< an edge stands in the rows of both its vertices under one type
+};
+/// None where vertices or edges are learned, or there is one type. A usage Error for an unknown
+/// type, one whose edges go back for another's, or none where there are several.
+[[nodiscard]] std::optional<TypedLinks> typed_links(const graph::DatasetInfo& info,
+                                                    const TrainOptions& options);
 
 /// Refuses a graph of several types where the model does not know types (an input Error), or with
 /// options that do not go with them; and options of types where there is one (usage Errors).

@@ -203,6 +203,36 @@ weight = "w"
         ErrorKind::input, {"'a'", "'b'", "weights"});
 }
 
+/// Two vertices are joined by several types, in both directions and at any times.
+TEST_F(TypedTables, TimesAreInOrderTypeByType) {
+    write("users.csv", "id,age\nann,30\nbob,40\n");
+    write("items.csv", "id,price\n1,5\n2,6\n");
+    write("buys.csv", "source,target,time\nann,1,9\nann,1,3\nbob,2,1\n");
+    write("shown.csv", "source,target,time\n1,ann,4\n2,bob,8\n");
+    write("likes.csv", "source,target,time\nann,1,2\n");
+    std::string text = R"([[vertices]]
+type = "user"
+files = "users.csv"
+features = ["age"]
+[[vertices]]
+type = "item"
+files = "items.csv"
+features = ["price"]
+)";
+    for (const std::string name : {"buys", "shown", "likes"}) {
+        const bool back = name == "shown";
+        text += fmt::format(
+            "[[edges]]\ntype = \"{0}\"\nfrom = \"{1}\"\nto = \"{2}\"\nfiles = \"{0}.csv\"\n"
+            "time = \"time\"\n",
+            name, back ? "item" : "user", back ? "user" : "item");
+    }
+    const graph::Dataset data = import(schema(text));
+    EXPECT_NO_THROW(data.check());
+    // Of ann's row: shown, then what goes back of buys and of likes.
+    const auto times = data.edge_data().time.first(4);
+    EXPECT_EQ(std::vector(times.begin(), times.end()), (std::vector<std::int64_t>{4, 3, 9, 2}));
+}
+
 /// The slow way: sets of edges by type, from tables drawn at random.
 TEST_F(TypedTables, AsTheObviousWayBuildsThem) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {

@@ -78,6 +78,44 @@ TEST_P(Models, AgreesWithTheReferenceOverManyChunks) {
     compare_with_reference(Case(made, {1500, {3, 5}, 50, 10, 77}), stir);
 }
 
+/// How the loss changes with the input rows: over shapes, dropouts, depths and widths.
+TEST_P(Models, GradientsOfRowsAreTheReferences) {
+    std::uint64_t seed = 1;
+    for (const std::vector<std::uint32_t>& fanouts :
+         std::vector<std::vector<std::uint32_t>>{{5}, {3, 4}, {2, 3, 4}}) {
+        for (const double dropout : {0.0, 0.3}) {
+            const std::uint64_t hidden = 4 * (3 + seed);
+            nn::NetworkOptions made =
+                options(nn::Objective::classes, seed % 2 == 0 ? hidden : 13, hidden, 5);
+            made.dropout = dropout;
+            made.input_dropout = dropout;
+            made.row_gradients = true;
+            SCOPED_TRACE(seed);
+            compare_with_reference(Case(made, {60, fanouts, 50, 10, seed}), stir);
+            if (HasFatalFailure()) return;
+            ++seed;
+        }
+    }
+}
+
+/// Asking for them changes no other bit; nor do threads change theirs.
+TEST_P(Models, GradientsOfRowsChangeNothingElse) {
+    nn::NetworkOptions made = options(nn::Objective::classes, 24, 24, 7);
+    made.input_dropout = 0.1;
+    const Case plain(made, {700, {5, 6}, 60, 5, 9});
+    made.row_gradients = true;
+    const Case taught(made, {700, {5, 6}, 60, 5, 9});
+    const Outcome without = train_once(*nn::make_network(plain.options), plain, 0.001F);
+    set_thread_count(1);
+    const Outcome one = train_once(*nn::make_network(taught.options), taught, 0.001F);
+    set_thread_count(3);
+    const Outcome three = train_once(*nn::make_network(taught.options), taught, 0.001F);
+    set_thread_count(0);
+    EXPECT_EQ(one.gradient, without.gradient);
+    EXPECT_EQ(one.rows, three.rows);
+    EXPECT_GT(largest(one.rows), 0.0);
+}
+
 TEST_P(Models, EveryoneIsolated) {
     compare_with_reference(
         Case(options(nn::Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 100, 5}), stir);

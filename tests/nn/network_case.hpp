@@ -47,11 +47,16 @@ struct Outcome {
     nn::BatchResult result;
     std::vector<float> gradient;
     std::vector<std::size_t> ready;
+    std::vector<float> rows;  ///< the gradient of the input rows, where it is wanted
 };
 
 inline Outcome train_once(nn::Network& network, const Case& c, float weight) {
     Outcome outcome;
     outcome.gradient.assign(network.weights().size(), std::numeric_limits<float>::quiet_NaN());
+    if (c.options.row_gradients) {
+        outcome.rows.assign(c.rows.size(), std::numeric_limits<float>::quiet_NaN());
+        network.set_row_gradients(outcome.rows);
+    }
     outcome.result = network.train(c.batch, c.rows, c.targets(), weight, outcome.gradient,
                                    [&](std::size_t b) { outcome.ready.push_back(b); });
     return outcome;
@@ -93,6 +98,7 @@ inline void compare_with_reference(const Case& c, void (*stir)(nn::Network&) = n
     EXPECT_NEAR(static_cast<double>(ours.result.loss), theirs.loss,
                 1e-5 * std::max(1.0, std::fabs(theirs.loss)));
     expect_near(ours.gradient, theirs.gradient, 1e-5);
+    if (c.options.row_gradients) expect_near(ours.rows, theirs.rows, 1e-5);
     for (std::size_t b = 0; b < ours.ready.size(); ++b)
         EXPECT_EQ(ours.ready[b], b);
     EXPECT_EQ(ours.ready.size(), network->buckets().size());

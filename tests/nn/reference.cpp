@@ -216,8 +216,10 @@ struct Pass {
         if (options.model == "gatv2") return gatv2(layer, block, h, last);
         return sage(layer, block, h);
     }
+    Var input = nullptr;
     Var scores(std::span<const float> rows) {
         Var h = g.input(rows, batch.vertices.size(), options.inputs);
+        input = h;
         if (options.input_dropout > 0 && !running)
             h = g.times(h, mask(0, h->rows, h->columns, options.input_dropout));
         for (std::size_t l = 0; l < batch.blocks.size(); ++l) {
@@ -289,6 +291,7 @@ Reference reference_network(const nn::NetworkOptions& options,
     reference.scores = rounded(scores->value);
     reference.loss = loss_of(options, scores, targets, static_cast<double>(weight));
     g.backward();
+    reference.rows = rounded(pass.input->slope);
     for (const nn::Parameter& p : parameters) {
         std::vector<double> part = pass.p.at(p.name)->slope;
         if (!p.trained) {

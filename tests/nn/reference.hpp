@@ -12,6 +12,7 @@ namespace rudder::testing {
 struct Reference {
     std::vector<float> scores;
     std::vector<float> gradient;  ///< flat, as the network's
+    std::vector<float> rows;      ///< the gradient of the input rows
     double loss = 0;
 };
 

@@ -166,6 +166,35 @@ class TypedTest(unittest.TestCase):
         for name in ("needed", "local", "hit", "demand", "replacement", "ahead"):
             self.assertEqual(rows[name], run.summary["rows"][name], name)
 
+    def test_links_of_a_type(self):
+        kind = ("user", "buys", "item")
+        seen = {}
+        for role in ("train", "valid", "test"):
+            loader = rudder.LinkNeighborLoader(self.parts.path, [4, 3], 100, (kind, role), negatives="uniform:2",
+                                               output="numpy")
+            seen[role] = set()
+            for batch in loader:
+                asked = batch[kind]
+                self.assertNotIn("edge_label_index", batch["item", "rev_buys", "user"])
+                pairs = asked.edge_label_index
+                self.assertEqual(pairs.shape, (2, 3 * asked.batch_size))
+                self.assertEqual(asked.edge_label.sum(), asked.batch_size)
+                self.assertEqual(len(asked.input_id), asked.batch_size)
+                ends = [self.original[name][batch[name].n_id] for name in ("user", "item")]
+                named = list(zip(ends[0][pairs[0]].tolist(), ends[1][pairs[1]].tolist()))
+                links = set(named[:asked.batch_size])
+                self.assertLessEqual(links, self.stored[kind])
+                seen[role] |= links
+                passed = {(int(ends[0][a]), int(ends[1][b])) for a, b in batch[kind].edge_index.T}
+                back = {(int(ends[0][b]), int(ends[1][a])) for a, b in batch["item", "rev_buys", "user"].edge_index.T}
+                self.assertFalse((passed | back) & links)
+        self.assertEqual(set().union(*seen.values()), self.stored[kind])
+        self.assertEqual(sum(map(len, seen.values())), len(self.stored[kind]))
+        self.assertGreater(len(seen["train"]), 5 * len(seen["test"]))
+        with self.assertRaises(rudder.Error) as caught:
+            rudder.LinkNeighborLoader(self.parts.path, [4, 3])
+        self.assertIn("link-type", str(caught.exception))
+
     def test_what_is_exported_is_read_again(self):
         archive = os.path.join(self.folder.name, "graph.npz")
         subprocess.run([os.environ["RUDDER_PROGRAM"], "export", self.data.path, archive, "--quiet"], check=True)

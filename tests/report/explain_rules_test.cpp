@@ -133,6 +133,24 @@ TEST(FindingRules, WhatABufferWouldSaveIsNotTheLinks) {
     EXPECT_FALSE(report::find_slow_link(run));
 }
 
+/// Rows that are learned travel whatever is kept or fetched early, and are not rounded.
+TEST(FindingRules, LearnedRowsAreSavedByNoBuffer) {
+    ExplainedRun run = plain_steps();
+    run.buffered = false;
+    set_wait(run, 21 * ms);  // a step of 30 ms
+    set_wire(run, 24 * ms, 0.8);
+    run.learned = 3000;  // of 4000 rows, so that a buffer saves 24 x 0.8 / 2 / 4 = 2.4 ms
+    const auto buffer = report::find_no_buffer(run);
+    EXPECT_NEAR(gain_of(buffer), (30 - 21.6) / 30, 1e-12);
+    EXPECT_THAT(the(buffer).text, HasSubstr("all 2 remote rows of a step"));
+    EXPECT_THAT(the(report::find_slow_link(run)).change, testing::Not(HasSubstr("precision")));
+    run.in_flight = 1;
+    EXPECT_TRUE(report::find_no_look_ahead(run));
+    run.learned = 4000;
+    EXPECT_FALSE(report::find_no_buffer(run));
+    EXPECT_FALSE(report::find_no_look_ahead(run));
+}
+
 TEST(FindingRules, AnUnknownNetworkIsBlamedFromTwoFifthsOn) {
     ExplainedRun run = plain_steps();
     run.machine_ranks = 1;

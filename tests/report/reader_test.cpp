@@ -138,6 +138,23 @@ TEST(RunReader, KeepsExtremesWhenItJoinsSteps) {
     EXPECT_NEAR(data.series.total(stall).sum, sum, 1e-6);
 }
 
+TEST(RunReader, RunsOfEarlierVersionsKnowOfNoLearnedRows) {
+    const TempDir folder;
+    write_fake_run(folder.path());
+    std::string text;
+    const FakeRun run{.steps = 6, .ranks = 2, .seed = 5};
+    for (std::uint64_t line = 0; line < run.steps * run.ranks; ++line) {
+        Json step = test::fake_step(run, line / 2, line % 2);
+        step.erase("learned");
+        text += step.dump() + "\n";
+    }
+    write_file(folder / "metrics.jsonl", text);
+    const report::RunData data = report::read_run(folder.path());
+    EXPECT_EQ(data.metrics.lines, 12U);
+    for (const std::string& said : data.missing)
+        EXPECT_THAT(said, testing::Not(testing::HasSubstr("learned")));
+}
+
 TEST(RunReader, SumsBytesByOwner) {
     const TempDir folder;
     const FakeRun run{.steps = 9, .ranks = 3, .seed = 5};

@@ -73,6 +73,7 @@ inline Json fake_step(const FakeRun& run, std::uint64_t step, std::uint64_t rank
               {"evaluation", 0},
               {"control", 10}}},
             {"bytes_by_owner", owners},
+            {"learned", demand % 7},
             {"edges", draw(10000)},
             {"knobs",
              {{"policy", step < run.steps / 2 ? "lru" : "window:16"},

@@ -32,7 +32,8 @@ Json tree(const train::StepRecord& record) {
             {"bytes", fields_json(record.bytes)},
             {"bytes_by_owner", record.bytes_by_owner},
             {"edges", record.edges},
-            {"knobs", knobs_json(record)}};
+            {"knobs", knobs_json(record)},
+            {"learned", record.learned}};
 }
 
 train::StepRecord some_record(Draws& draws) {
@@ -68,6 +69,7 @@ train::StepRecord some_record(Draws& draws) {
     r.knobs.demand_first = draws.below(2);
     r.knobs.in_flight = 1 + draws.below(4);
     r.knobs.buckets = draws.below(4);
+    r.learned = count();
     return r;
 }
 

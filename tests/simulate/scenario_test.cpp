@@ -126,6 +126,10 @@ TEST(Scenario, RefusesByLine) {
     EXPECT_THAT(refused(with(small, "scale = 0.01", "scale = -1")), HasSubstr("line 7: invalid"));
     EXPECT_THAT(refused(with(small, "window:8", "windov:8")),
                 AllOf(HasSubstr("small.toml"), HasSubstr("windov")));
+    EXPECT_THAT(refused(with(small, "batch = 16", "batch = 16\nembeddings = \"8\"")),
+                HasSubstr("learning rows cannot be simulated"));
+    EXPECT_THAT(refused(with(small, "batch = 16", "batch = 16\ndevice = \"cuda\"")),
+                HasSubstr("a GPU cannot be simulated"));
     EXPECT_THAT(refused(with(small, "title = \"Small\"", "profile = \"built-in:tin-cans\"")),
                 AllOf(HasSubstr("line 1: "), HasSubstr("tin-cans")));
     EXPECT_THAT(refused(std::string(small) + "[sweep]\n\"train.batch\" = 5\n"),

@@ -169,6 +169,14 @@ TEST(DeviceOption, FeaturesOfEdgesAreRefusedOnAGpu) {
     EXPECT_THROW(train::check_device_options(options), Error);
 }
 
+TEST(DeviceOption, LearnedRowsAreRefusedOnAGpu) {
+    train::TrainOptions options = small_options();
+    options.embeddings = "16";
+    EXPECT_NO_THROW(train::check_device_options(options));
+    options.device = "cuda";
+    EXPECT_THROW(train::check_device_options(options), Error);
+}
+
 TEST(DeviceOption, WithoutAGpuARunIsRefusedAndAutoTakesTheProcessor) {
     if (nn::find_devices().missing.empty()) GTEST_SKIP() << "there is a GPU";
     const TempDir folder;

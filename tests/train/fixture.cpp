@@ -248,13 +248,15 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     if (labelled) writer.edge_targets(edges.info, edges.view(), built.origin->span());
     if (graph.edge_split) writer.edge_split(edges.roles, built.origin->span());
     if (graph.carried) writer.vertex_times(seed_times(graph.vertices));
-    const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0,
-                                          graph.feature_seed.value_or(graph.seed));
-    const WordCounts words(graph, generator.labels());
-    std::optional<ElementType> type;
-    if (graph.type != ElementType::f32) type = graph.type;
-    graph.words > 0 ? writer.features(words, type, graph.row_normalise, Progress::none())
-                    : writer.features(features, type, graph.row_normalise, Progress::none());
+    if (graph.width > 0) {
+        const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0,
+                                              graph.feature_seed.value_or(graph.seed));
+        const WordCounts words(graph, generator.labels());
+        std::optional<ElementType> type;
+        if (graph.type != ElementType::f32) type = graph.type;
+        graph.words > 0 ? writer.features(words, type, graph.row_normalise, Progress::none())
+                        : writer.features(features, type, graph.row_normalise, Progress::none());
+    }
     write_targets(writer, graph, labels);
     if (graph.split) writer.split(roles);
     static_cast<void>(writer.commit({}));

@@ -22,7 +22,7 @@ struct SmallGraph {
     VertexId vertices = 300;
     double degree = 8;
     std::uint64_t classes = 4;
-    std::uint64_t width = 12;
+    std::uint64_t width = 12;  ///< of features; 0: there are none
     graph::TargetKind targets = graph::TargetKind::classes;
     ElementType type = ElementType::f32;
     /// Features are bags of words instead, as many at most in a row, that carry the class; 0: not.

@@ -103,7 +103,7 @@ Ranked rank_all(const partition::PartitionedDataset& data, int ranks, nn::PairSc
             sources.clear();
             for (const LocalId v : list.sources)
                 sources.push_back(parts[p].range().begin + v);
-            train::LinkRanker(*network, shared, known, options,
+            train::LinkRanker(*network, shared, known, options, links->targets,
                               given == Given::yes ? &pairs : nullptr)
                 .rank(sources, list.targets, sums);
             const std::lock_guard lock(mutex);

@@ -86,14 +86,8 @@ void expect_refused(const partition::PartitionedDataset& data, const train::Trai
 TEST_F(TypedTraining, WhatIsRefused) {
     expect_refused(data(), options("gcn"), ErrorKind::input, "model 'gcn' does not know types");
     train::TrainOptions asked = options("sage");
-    asked.temporal = sample::Temporal::uniform;
-    expect_refused(data(), asked, ErrorKind::usage, "--temporal");
-    for (const auto& [task, word] : {std::pair{train::TaskKind::link, "--task link"},
-                                     std::pair{train::TaskKind::edge, "--task edge"}}) {
-        asked = options("sage");
-        asked.task = task;
-        expect_refused(data(), asked, ErrorKind::usage, word);
-    }
+    asked.task = train::TaskKind::edge;
+    expect_refused(data(), asked, ErrorKind::usage, "--task edge");
     asked = options("sage");
     asked.type_fanout = "writes:3";
     expect_refused(data(), asked, ErrorKind::usage, "1 fan-outs for 2 layers");

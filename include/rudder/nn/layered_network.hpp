@@ -52,6 +52,7 @@ public:
                     std::span<float> out) final;
     [[nodiscard]] InferenceBytes inference_bytes(std::size_t index) const final;
     void absorb_statistics(std::span<float> gradient) final;
+    void set_row_gradients(std::span<float> gradients) final { row_gradients_ = gradients; }
     [[nodiscard]] std::uint64_t activation_bytes(const sample::Batch& batch) const final;
 
 protected:
@@ -81,6 +82,12 @@ protected:
     /// Whether a layer's input is sparse: the first one's, of models that take such rows.
     [[nodiscard]] bool sparse_input(std::size_t layer) const noexcept {
         return layer == 0 && options().sparse.has_value();
+    }
+
+    /// Whether source_gradient is called for a layer: of the first one where its input rows have
+    /// gradients.
+    [[nodiscard]] bool goes_back(std::size_t layer) const noexcept {
+        return layer > 0 || options().row_gradients;
     }
 
     // ---- what a model provides ----------------------------------------------------------------
@@ -225,12 +232,14 @@ private:
     void undo_norm(std::size_t index, Rows rows);
     void residual_rows(std::size_t index, Rows rows, LaneTurn turn, const LaneSums& map);
     void write_statistics(float share, std::span<float> gradient) const;
+    void give_row_gradients(const sample::Batch& batch);
 
     Activation activation_;
     Norm norm_;
     std::vector<Layer> layers_;
     float* sums_ = nullptr;
     float* extras_ = nullptr;
+    std::span<float> row_gradients_;          ///< of the next pass
     std::unique_ptr<SparseColumns> columns_;  ///< of a sparse input in training
     std::unique_ptr<PairHead> pairs_;         ///< of networks that score pairs
     PairParameters pair_parameters_;

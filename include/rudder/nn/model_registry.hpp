@@ -17,6 +17,9 @@ struct ModelInfo {
     /// It reads sparse rows where NetworkOptions::sparse is set; without it the rows of a sparse
     /// data set still travel and are kept sparse, and it gets dense ones.
     bool sparse = false;
+    /// It gives gradients of its input rows where NetworkOptions::row_gradients is set; without it
+    /// rows cannot be learned (`--embeddings`).
+    bool row_gradients = false;
     bool shares = false;  ///< it reads Block::shares: means may be weighted
     /// Makes it for a graph of several types (NetworkOptions::types); null: it does not know any.
     std::unique_ptr<Network> (*make_typed)(const NetworkOptions&) = nullptr;

@@ -86,6 +86,10 @@ struct NetworkOptions {
     /// Rows are sparse: of models that take such rows (model_takes_sparse). Not saved, since it
     /// follows from the data.
     std::optional<SparseInputs> sparse{};
+    /// Passes of training also say how the loss changes with the input rows, which are dense
+    /// (Network::set_row_gradients); of models that can (model_teaches_rows). Not saved, since it
+    /// follows from the run.
+    bool row_gradients = false;
     std::optional<PairOptions> pairs{};
     /// Of models that know types (model_knows_types). Not saved, since it follows from the data.
     std::optional<TypedInputs> types{};
@@ -104,6 +108,9 @@ struct NetworkOptions {
 [[nodiscard]] bool model_wants_degrees(std::string_view model) noexcept;
 /// Whether this model can be made for sparse rows; false for names that are unknown.
 [[nodiscard]] bool model_takes_sparse(std::string_view model) noexcept;
+/// Whether this model can say how its loss changes with its input rows; false for names that are
+/// unknown.
+[[nodiscard]] bool model_teaches_rows(std::string_view model) noexcept;
 /// Whether this model is also one of graphs of several types; false for names that are unknown.
 [[nodiscard]] bool model_knows_types(std::string_view model) noexcept;
 /// The names of those models.
@@ -270,6 +277,9 @@ public:
     virtual BatchResult train(const sample::Batch& batch, const InputRows& rows,
                               const SeedTargets& targets, float weight, std::span<float> gradient,
                               FunctionRef<void(std::size_t)> ready) = 0;
+    /// Of networks with NetworkOptions::row_gradients: where the next pass of training writes the
+    /// gradient of its rows, which are as many: vertices x inputs. To be called before each pass.
+    virtual void set_row_gradients(std::span<float> gradients);
     /// Moves the running statistics towards those in the summed gradient (by a tenth), and sets
     /// these to zero there: call it before the optimiser. Nothing to do for networks that have
     /// none.

@@ -28,6 +28,9 @@ enum class TaskKind : std::uint8_t { vertex, link, edge };
 
 /// How links are learned and scored; of no effect on the other tasks.
 struct LinkOptions {
+    /// In a graph of several types, the edges that are links; empty: those of the only type whose
+    /// edges do not go back for others.
+    std::string type{};
     nn::PairScorer scorer = nn::PairScorer::dot;
     nn::LinkLoss loss = nn::LinkLoss::binary;
     /// KIND[:N]: N pairs that are drawn beside each link, their targets among all vertices
@@ -72,6 +75,9 @@ struct TrainOptions {
     bool residual = false;               ///< around hidden layers
     std::string class_weights = "none";  ///< none, balanced
     std::uint64_t bases = 8;             ///< of rgcn
+    /// Columns of rows that are learned for vertices without features: 64, or by type
+    /// author=64,venue=16; empty: none are.
+    std::string embeddings{};
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     std::string type_fanout{};  ///< of types of edges, NAME:N,N;...; others have `fanout`

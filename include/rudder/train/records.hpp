@@ -25,6 +25,7 @@ struct StepRecord {
     std::uint64_t edges = 0;                    ///< sampled
     bool buffered = false;  ///< there is a buffer, which policy and capacity are of
     buffer::Knobs knobs;
+    std::uint64_t learned = 0;  ///< of rows.demand
 
     static constexpr auto fields = field_list(
         field("step", &StepRecord::step, FieldKind::plain),
@@ -35,7 +36,9 @@ struct StepRecord {
         field("bytes", &StepRecord::bytes),
         field("bytes_by_owner", &StepRecord::bytes_by_owner, FieldKind::plain),
         field("edges", &StepRecord::edges, FieldKind::count, "Edges sampled"),
-        field("buffered", &StepRecord::buffered), field("knobs", &StepRecord::knobs));
+        field("buffered", &StepRecord::buffered), field("knobs", &StepRecord::knobs),
+        added_field("learned", &StepRecord::learned, FieldKind::count,
+                    "Of rows fetched for the step alone, learned ones"));
 
     /// Steps the buffer looks ahead.
     [[nodiscard]] std::uint64_t window() const {

@@ -46,6 +46,7 @@ struct TrainResult {
     AgentResult agent;
     std::shared_ptr<steer::SampleTable> samples;  ///< of all buffers; null: none collected
     Rows rows;
+    std::uint64_t learned = 0;  ///< of rows.demand
     std::uint64_t edges = 0;
     comm::Bytes bytes;  ///< received
     std::optional<comm::CodingTotals>

@@ -14,6 +14,7 @@ StepQueue::StepQueue(const LiveBufferOptions& options, bool first, std::size_t m
                      StepTurns& turns)
     : turns_(turns),
       local_(options.local, options.parts, options.repeats),
+      apart_(options.apart),
       numbering_(first ? options.vertices : 0, first ? std::span<const VertexId>(options.facts.halo)
                                                      : std::span<const VertexId>()),
       distinct_(numbering_, members == 0 && local_.counts_once()),
@@ -70,6 +71,19 @@ void StepQueue::split(const sample::SampledStep& step, OwnStep& own) {
     });
     std::partial_sum(own.before.begin(), own.before.end(), own.before.begin());
     list_ids(own);
+    if (!apart_.empty()) leave_apart(step);
+}
+
+bool StepQueue::is_apart(VertexId v) const noexcept {
+    const auto after = std::ranges::upper_bound(apart_, v, {}, &LocalRange::begin);
+    return after != apart_.begin() && v < (after - 1)->end;
+}
+
+void StepQueue::leave_apart(const sample::SampledStep& step) {
+    const auto apart = [this](VertexId v) { return is_apart(v); };
+    std::erase_if(local_ids_, apart);
+    for (const sample::Batch& batch : step.batches)
+        local_count_ -= static_cast<std::size_t>(std::ranges::count_if(batch.vertices, apart));
 }
 
 void StepQueue::list_ids(const OwnStep& own) {

@@ -67,6 +67,9 @@ private:
     /// Tells remote ids from local ones, on all threads.
     void split(const sample::SampledStep& step, OwnStep& own);
     void list_ids(const OwnStep& own);
+    /// Rows that are apart are counted by nobody.
+    void leave_apart(const sample::SampledStep& step);
+    [[nodiscard]] bool is_apart(VertexId v) const noexcept;
     void publish_alone(std::uint64_t number, OwnStep own);
     [[nodiscard]] OwnStep spare_own();
     [[nodiscard]] SharedStep spare_shared();
@@ -76,6 +79,7 @@ private:
 
     StepTurns& turns_;
     LocalRows local_;
+    std::vector<LocalRange> apart_;  ///< of the local ones, ascending
     RowNumbering numbering_;
     DistinctRows distinct_;       ///< over the rows of a shared step
     RowNumbering own_numbering_;  ///< of this rank's rows, where several share the buffer

@@ -144,7 +144,7 @@ private:
             const train::TaskKind task = train::task_of(saved);
             const EdgeIndex once = info.symmetric ? (info.edges + info.self_loops) / 2 : info.edges;
             const VertexId vertices =
-                task == train::TaskKind::vertex ? result.written : info.vertices;
+                task == train::TaskKind::edge ? info.vertices : result.written;
             const bool edges = task == train::TaskKind::edge;
             print_text(fmt::format("{}: {} {}, {}\n", output_,
                                    format_count(edges ? once : vertices),

@@ -205,6 +205,7 @@ void read_traffic(const RunData& from, ExplainedRun& run) {
             run.fetched += as_double(rank.rows.fetched());
         }
     }
+    run.learned = s.number("rows.learned").value_or(0);
     run.row_bytes = s.number("row_bytes").value_or(0);
     run.feature_bytes = s.number("bytes.features").value_or(0);
     run.wire_bytes = std::max(0.0, s.number("bytes.received_total").value_or(0) -
@@ -287,6 +288,7 @@ ExplainedRun explained_run(const EndedRun& from) {
     run.cpu = s.seconds.cpu * run.machine_ranks / run.ranks;
     const Rows& rows = s.rows.rows;
     run.remote = as_double(rows.hit + rows.demand);
+    run.learned = as_double(s.rows.learned.value_or(0));
     run.fetched = as_double(rows.fetched());
     run.row_bytes = as_double(s.row_bytes);
     run.feature_bytes = as_double(s.bytes.kinds.features);

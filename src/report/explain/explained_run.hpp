@@ -64,7 +64,8 @@ struct ExplainedRun {
     std::vector<RankWork> pace;
     std::optional<double> empty_compute;  ///< of a step without rows, by those there are
 
-    double remote = 0;  ///< rows of other hosts that steps needed, in all
+    double remote = 0;   ///< rows of other hosts that steps needed, in all
+    double learned = 0;  ///< of these, rows that are learned: no buffer and no look-ahead helps
     double fetched = 0;
     double row_bytes = 0;
     double feature_bytes = 0;             ///< of the run, over all ranks
@@ -78,6 +79,8 @@ struct ExplainedRun {
 
     /// Steps are known well enough to say anything.
     [[nodiscard]] bool timed() const noexcept { return steps > 0 && step.step > 0; }
+    /// Rows of other hosts that a buffer may keep and look-ahead may bring early.
+    [[nodiscard]] double kept() const noexcept { return remote - learned; }
     /// How long a host's bytes of a step take on the modelled link.
     [[nodiscard]] std::optional<double> wire() const;
     /// The share of the steps' time in which the cores of a machine work for the run.

@@ -27,7 +27,8 @@ std::optional<double> buffered_wire(const ExplainedRun& run) {
     const auto wire = run.wire();
     if (!wire || run.buffered) return wire;
     const double rows = run.wire_bytes > 0 ? std::min(1.0, run.feature_bytes / run.wire_bytes) : 0;
-    return *wire * (1 - buffer_saves * rows);
+    const double kept = run.remote > 0 ? run.kept() / run.remote : 1;
+    return *wire * (1 - buffer_saves * rows * kept);
 }
 
 bool looks_ahead(const ExplainedRun& run) {
@@ -82,15 +83,15 @@ MaybeFinding find_slow_link(const ExplainedRun& run) {
     add_waits(run, found);
     found.evidence.push_back(plain_evidence("bytes.features", run.feature_bytes, run.totals));
     found.change = fmt::format(
-        "a link of {:.0f} times the rate, which the gain is of; or fewer bytes: --precision "
-        "bfloat16 or int8, a larger --buffer, --coding auto",
-        faster_link);
+        "a link of {:.0f} times the rate, which the gain is of; or fewer bytes: {}--coding auto",
+        faster_link, run.learned > 0 ? "" : "--precision bfloat16 or int8, a larger --buffer, ");
     return found;
 }
 
 MaybeFinding find_no_look_ahead(const ExplainedRun& run) {
     if (run.hosts < 2 || looks_ahead(run) || run.share(run.wait_of_rows()) < worth_a_word / 2)
         return {};
+    if (run.learned > 0 && run.kept() <= 0) return {};
     // Without a buffer one step's rows are asked for while another computes: no sooner.
     const double asked = run.buffered ? 0 : run.step.fetch;
     Finding found{.cause = cause::no_look_ahead};
@@ -118,14 +119,14 @@ MaybeFinding find_no_look_ahead(const ExplainedRun& run) {
 }
 
 MaybeFinding find_no_buffer(const ExplainedRun& run) {
-    if (run.buffered || run.hosts < 2 || run.remote <= 0) return {};
+    if (run.buffered || run.hosts < 2 || run.kept() <= 0) return {};
     if (run.share(run.wait_of_rows()) < worth_a_word) return {};
     const double least =
         std::max(run.step.step - run.wait_of_rows(), buffered_wire(run).value_or(0));
     Finding found{.cause = cause::no_buffer};
     found.text = fmt::format(
         "No buffer: all {} remote rows of a step travel every time, and steps wait {} for them.",
-        format_count(static_cast<std::uint64_t>(run.remote / run.steps / run.ranks)),
+        format_count(static_cast<std::uint64_t>(run.kept() / run.steps / run.ranks)),
         ms_text(run.wait_of_rows()));
     found.evidence.push_back(step_evidence(run, "wait_rows", run.step.wait_rows));
     found.evidence.push_back(plain_evidence("buffer_rows", 0, "summary.json"));
@@ -134,9 +135,9 @@ MaybeFinding find_no_buffer(const ExplainedRun& run) {
     const double work = run.busy().value_or(0) * run.step.step;
     found.gain = gain_of_step(run, run.step.step - std::max(least, work));
     found.formula = fmt::format(
-        "step - max(step - wait_rows, wire x (1 - {} x share of rows in the bytes), work), work = "
+        "step - max(step - wait_rows, wire x (1 - {} x share of {} in the bytes), work), work = "
         "CPU time of a step / cores",
-        buffer_saves);
+        buffer_saves, run.learned > 0 ? "rows that are not learned" : "rows");
     found.confidence = std::min(Confidence::medium, confidence_in(run, true));
     return found;
 }

@@ -230,9 +230,10 @@ void read_metrics_part(RunData& run, PartReader& parts, ReadDepth depth) {
     std::string absent;
     for (std::size_t m = 0; m < metrics.seen.size(); ++m) {
         const std::string_view path = metric_catalogue()[m].path;
-        // A run without a buffer has no knobs, one of an earlier version does not divide its waits.
+        // A run without a buffer has no knobs, one of an earlier version does not divide its waits
+        // and knows of no learned rows.
         const bool optional = path.starts_with("knobs.") || path.starts_with("seconds.wait_") ||
-                              path == "seconds.rest";
+                              path == "seconds.rest" || path == "learned";
         if (metrics.seen[m] == 0 && !optional && path != "loss")
             absent += fmt::format("{}{}", absent.empty() ? "" : ", ", path);
     }

@@ -15,6 +15,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "train/evaluation/pace.hpp"
+#include "train/learned/learned_file.hpp"
 
 #include "options_json.hpp"
 
@@ -41,6 +42,7 @@ namespace {
 
 constexpr const char* weights_file = "weights.safetensors";
 constexpr const char* optimiser_file = "optimiser.safetensors";
+constexpr const char* embeddings_file = "embeddings.safetensors";
 constexpr const char* state_file = "state.json";
 constexpr const char* best_file = "best.json";
 constexpr const char* checkpoints_name = "checkpoints";
@@ -102,6 +104,7 @@ void write_tensors(const fs::path& folder, const Checkpoint& c) {
         memory.push_back({"under_evaluation", flat(c.under_evaluation), c.under_evaluation});
     }
     write_safetensors(folder / optimiser_file, memory, {});
+    if (!c.learned.values.empty()) write_learned(folder / embeddings_file, c.learned);
 }
 
 Json parameters_json(std::span<const nn::Parameter> parameters) {
@@ -160,7 +163,7 @@ Json read_state(const fs::path& folder) {
     // A run may come from anywhere: none of its files is chosen by a link that leads elsewhere.
     if (folder.parent_path().filename() == checkpoints_name)
         check_inside(folder.parent_path(), folder);
-    for (const char* name : {state_file, weights_file, optimiser_file})
+    for (const char* name : {state_file, weights_file, optimiser_file, embeddings_file})
         check_inside(folder, folder / name);
     Json state;
     std::string text;
@@ -227,6 +230,8 @@ void write_folder(const fs::path& output, const Checkpoint& c) {
          {"files", json_object({{weights_file, checksum_of(staging.path() / weights_file)},
                                 {optimiser_file, checksum_of(staging.path() / optimiser_file)}})}});
     if (c.identity.trained_on) state["trained_on"] = to_json(*c.identity.trained_on);
+    if (!c.learned.values.empty())
+        state["files"][embeddings_file] = checksum_of(staging.path() / embeddings_file);
     write_text(staging.path() / state_file, sealed(std::move(state)));
     staging.commit();
 }
@@ -318,6 +323,8 @@ Checkpoint read_checkpoint(const fs::path& folder) {
         detail::read_member(state, "open_decisions", where, c.open_decisions);
     c.weights = flat_weights(Safetensors(folder / weights_file), c.parameters,
                              json_u64(state, "weights", where), where);
+    if (json_field(state, "files", where).contains(embeddings_file))
+        c.learned = read_learned(folder / embeddings_file);
     const Safetensors memory(folder / optimiser_file);
     for (const auto& [name, tensor] : memory.tensors()) {
         std::vector<float> values(tensor.values.begin(), tensor.values.end());
@@ -444,6 +451,7 @@ SavedNetwork usable(Checkpoint c, fs::path folder) {
     SavedNetwork saved;
     saved.options = c.identity.network;
     saved.weights = std::move(c.weights);
+    saved.rows = std::move(c.learned.values);
     saved.step = c.state.step;
     saved.epoch = static_cast<std::uint32_t>(c.state.epochs.size());
     saved.checkpoint = std::move(folder);

@@ -10,6 +10,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/train/options.hpp"
+#include "train/learned/learned_table.hpp"
 
 #include "run_state.hpp"
 #include "trained_on.hpp"
@@ -44,6 +45,7 @@ struct Checkpoint {
     std::vector<float> weights;       ///< flat
     std::vector<NamedFloats> memory;  ///< of the optimiser
     std::uint64_t optimiser_steps = 0;
+    LearnedState learned;  ///< where rows are learned
     /// Weights at the end of the last epoch, where its evaluation was still under way.
     std::vector<float> under_evaluation;
     /// Lines of decisions.jsonl that are not in it yet, since their outcome was not known.
@@ -65,8 +67,9 @@ void copy_floats(std::span<const float> values, std::vector<float>& copy);
 /// After which step the best epoch so far ended, if one was evaluated.
 [[nodiscard]] std::optional<std::uint64_t> best_step(const RunState& state);
 
-/// Writes `checkpoints/step-N` below a run's folder: weights.safetensors, optimiser.safetensors and
-/// state.json with their checksums; whole or not at all. Gives its path.
+/// Writes `checkpoints/step-N` below a run's folder: weights.safetensors, optimiser.safetensors,
+/// embeddings.safetensors where rows are learned, and state.json with their checksums; whole or not
+/// at all. Gives its path.
 std::filesystem::path write_checkpoint(const std::filesystem::path& run,
                                        const Checkpoint& checkpoint);
 
@@ -103,6 +106,7 @@ void settle_best(const std::filesystem::path& run, std::uint64_t step,
 struct SavedNetwork {
     nn::NetworkOptions options;
     std::vector<float> weights;  ///< flat, as Network::weights
+    std::vector<float> rows;     ///< learned ones: LearnedState::values
     std::uint64_t step = 0;      ///< steps it was trained for
     std::uint32_t epoch = 0;
     std::filesystem::path checkpoint;

@@ -30,18 +30,19 @@ RunIdentity Checkpointing::identity() const {
 }
 
 void Checkpointing::write(RunState state, std::span<const float> under_evaluation,
-                          std::vector<std::string> open_decisions) {
+                          std::vector<std::string> open_decisions, LearnedState learned) {
     Checkpoint checkpoint = plan_.keeper->take();
     checkpoint.identity = identity();
     checkpoint.state = std::move(state);
     learner_.save(checkpoint);
     copy_floats(under_evaluation, checkpoint.under_evaluation);
     checkpoint.open_decisions = std::move(open_decisions);
+    checkpoint.learned = std::move(learned);
     plan_.keeper->write(std::move(checkpoint));
 }
 
-void Checkpointing::best(std::uint64_t step, const RunState& state,
-                         std::span<const float> weights) {
+void Checkpointing::best(std::uint64_t step, const RunState& state, std::span<const float> weights,
+                         LearnedState learned) {
     if (!writes() || plan_.keeper->best(step)) return;
     Checkpoint best;
     best.identity = identity();
@@ -49,6 +50,7 @@ void Checkpointing::best(std::uint64_t step, const RunState& state,
     best.state.step = step;
     best.parameters = learner_.parameters();
     copy_floats(weights, best.weights);
+    best.learned = std::move(learned);
     plan_.keeper->write_best(std::move(best));
 }
 

@@ -31,9 +31,11 @@ public:
     /// are weights that are being evaluated and differ from the network's; empty: none do.
     /// `open_decisions`: as in Checkpoint.
     void write(RunState state, std::span<const float> under_evaluation,
-               std::vector<std::string> open_decisions);
-    /// The weights after that step, of which there may be no checkpoint, are the best so far.
-    void best(std::uint64_t step, const RunState& state, std::span<const float> weights);
+               std::vector<std::string> open_decisions, LearnedState learned);
+    /// The weights after that step, of which there may be no checkpoint, are the best so far; with
+    /// the rows that were learned.
+    void best(std::uint64_t step, const RunState& state, std::span<const float> weights,
+              LearnedState learned);
     /// Waits for what is being written.
     void wait();
 

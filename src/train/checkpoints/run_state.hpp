@@ -27,6 +27,7 @@ struct RunCounts {
     std::uint64_t received_total = 0;
     double pilot_seconds = 0;
     comm::CodingTotals coding;  ///< of steps in which messages could be coded
+    std::uint64_t learned = 0;  ///< rows, of rows.demand
 
     static constexpr auto fields = field_list(
         field("rows", &RunCounts::rows), field("seconds", &RunCounts::seconds),
@@ -37,7 +38,8 @@ struct RunCounts {
         added_field("agent", &RunCounts::agent, FieldKind::plain, ""),
         added_field("received_total", &RunCounts::received_total, FieldKind::count, ""),
         added_field("pilot_seconds", &RunCounts::pilot_seconds, FieldKind::seconds, ""),
-        added_field("coding", &RunCounts::coding, FieldKind::plain, ""));
+        added_field("coding", &RunCounts::coding, FieldKind::plain, ""),
+        added_field("learned", &RunCounts::learned, FieldKind::count, ""));
 };
 static_assert(lists_all_fields<RunCounts>);
 

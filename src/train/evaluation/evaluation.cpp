@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/types.hpp"
+
 namespace rudder::train {
 
 namespace {
@@ -32,7 +34,8 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
         const ExactEvaluator::Options exact{.network = network_options_,
                                             .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
                                             .degrees = degrees,
-                                            .again = true,
+                                            // Learned rows are others each time.
+                                            .again = ground.store.learned().empty(),
                                             .weighted = o.weighted};
         if (ground.links == nullptr) {
             exact_ = std::make_unique<ExactEvaluator>(ground.comm, ground.data, ground.parts,
@@ -42,23 +45,28 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
                 ground.comm, ground.data, ground.parts, ground.links->divided, ground.store,
                 LinkEvaluator::Options{.exact = exact,
                                        .ranking = ranking_of(o),
-                                       .given = ground.links->given_pairs()});
+                                       .given = ground.links->given_pairs(),
+                                       .symmetric = ground.links->symmetric,
+                                       .types = ground.links->edge_types(),
+                                       .among = &ground.links->targets});
         }
         return;
     }
+    if (o.eval == "exact") all_types_ = all_neighbours(ground.types.get());
     sampled_ = std::make_unique<SampledEvaluator>(
         ground.comm, ground.parts, *ground.source, ground.store,
-        SampledEvaluator::Options{.fanout = evaluated_fanout(o),
-                                  .batch = o.batch,
-                                  .seed = o.seed,
-                                  .objective = network_options_.objective,
-                                  .outputs = network_options_.outputs,
-                                  .degrees = degrees,
-                                  .weighted = o.weighted,
-                                  .edge_features = ground.edge_features(),
-                                  .temporal = o.temporal,
-                                  .times = &ground.times,
-                                  .types = ground.types.get()});
+        SampledEvaluator::Options{
+            .fanout = evaluated_fanout(o),
+            .batch = o.batch,
+            .seed = o.seed,
+            .objective = network_options_.objective,
+            .outputs = network_options_.outputs,
+            .degrees = degrees,
+            .weighted = o.weighted,
+            .edge_features = ground.edge_features(),
+            .temporal = o.temporal,
+            .times = &ground.times,
+            .types = all_types_ != nullptr ? all_types_.get() : ground.types.get()});
 }
 
 void Evaluation::start(std::span<const float> weights) {

@@ -34,7 +34,8 @@ public:
 
 private:
     nn::NetworkOptions network_options_;
-    std::unique_ptr<SampledEvaluator> sampled_;  ///< one of the three, or none
+    std::unique_ptr<sample::TypedSampling> all_types_;  ///< for sampling of all neighbours
+    std::unique_ptr<SampledEvaluator> sampled_;         ///< one of the three, or none
     std::unique_ptr<ExactEvaluator> exact_;
     std::unique_ptr<LinkEvaluator> links_;
     bool pending_ = false;

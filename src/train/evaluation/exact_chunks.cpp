@@ -113,8 +113,7 @@ void ChunkedPart::fill_whole(ExactChunk& out) const {
 void ChunkedPart::fill_types(std::size_t first, sample::Block& block) const {
     const graph::GraphTypes& types = part_->info().types;
     if (!types.present()) return;
-    RUDDER_CHECK(rows_.offsets.data() == part_->offsets().data());
-    const auto of = part_->edge_data().type.subspan(part_->offsets()[first], block.edges());
+    const auto of = rows_.types.subspan(rows_.offsets[first], block.edges());
     block.types.assign(of.begin(), of.end());
     block.destination_types.resize(block.destinations);
     for (std::size_t d = 0; d < block.destinations; ++d)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "rudder/partition/part.hpp"
@@ -13,10 +15,12 @@ namespace rudder::train {
 /// A view of this rank's parts and, of directed graphs, of their links.
 class KnownLinks {
 public:
-    /// What is given must outlive it.
+    /// What is given must outlive it. In a graph of several types `types` are those of links.
     KnownLinks(std::span<const partition::Part> own, std::span<const sample::PartLinks> links,
-               bool symmetric)
-        : own_(own), links_(links), symmetric_(symmetric) {}
+               bool symmetric, const std::optional<sample::LinkTypes>& types = {})
+        : own_(own), links_(links), in_row_(symmetric || (types && types->reverse)) {
+        if (types) type_ = types->reverse ? *types->reverse : types->type;
+    }
 
     /// Calls `target` with each that an own vertex has a link to; in no order, some twice.
     template <class Target>
@@ -24,7 +28,14 @@ public:
         const auto part = std::ranges::find_if(
             own_, [&](const partition::Part& one) { return one.range().contains(source); });
         const auto local = static_cast<LocalId>(source - part->range().begin);
-        if (symmetric_) {
+        if (in_row_ && type_) {
+            const std::span<const std::uint8_t> types = part->edge_data().type;
+            for (EdgeIndex e = part->offsets()[local]; e < part->offsets()[local + 1U]; ++e) {
+                if (types[e] == *type_) target(part->global(part->neighbours()[e]));
+            }
+            return;
+        }
+        if (in_row_) {
             for (const LocalId u : part->row(local))
                 target(part->global(u));
             return;
@@ -43,7 +54,8 @@ public:
 private:
     std::span<const partition::Part> own_;
     std::span<const sample::PartLinks> links_;
-    bool symmetric_;
+    bool in_row_;                       ///< the row of a source has its links
+    std::optional<std::uint8_t> type_;  ///< of these entries, in a graph of several
 };
 
 }  // namespace rudder::train

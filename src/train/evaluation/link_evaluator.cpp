@@ -38,6 +38,7 @@ struct LinkEvaluator::State {
     const sample::GivenNegatives* given;
     EdgeScoring scoring;
     RankRanges ranges;
+    const sample::VertexStretches& among;
     KnownLinks known;
     ExactEvaluator exact;
     std::unique_ptr<nn::Network> twin;  ///< for what is started
@@ -56,7 +57,8 @@ struct LinkEvaluator::State {
           scoring{options.exact.network.objective, options.exact.network.outputs,
                   options.exact.reading},
           ranges(ranges_of(comm, data)),
-          known(parts, l.links, data.info().symmetric),
+          among(*options.among),
+          known(parts, l.links, options.symmetric, options.types),
           exact(c, data, parts, store, exact_options(options, l)),
           twin(nn::make_network(twin_options(options.exact.network, store))),
           columns(twin->layer_outputs(twin->layers() - 1)) {}
@@ -81,7 +83,8 @@ RankedLinks LinkEvaluator::State::rank(nn::Network& network, const VertexRows& r
             sources.resize(count);
             for (std::size_t i = 0; i < count; ++i)
                 sources[i] = own[p].range().begin + list.sources[at + i];
-            LinkRanker(network, rows, known, ranking, given == nullptr ? nullptr : &given->of(role))
+            LinkRanker(network, rows, known, ranking, among,
+                       given == nullptr ? nullptr : &given->of(role))
                 .rank(sources, std::span(list.targets).subspan(at, count), sums);
         }
     }

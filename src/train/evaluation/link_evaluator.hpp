@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/executor/executor.hpp"
@@ -29,6 +30,9 @@ public:
         ExactEvaluator::Options exact;  ///< its messages are the links'; its reading is of edges
         RankingOptions ranking;
         const sample::GivenNegatives* given = nullptr;  ///< that links are ranked among
+        bool symmetric = false;  ///< a link stands in the rows of both its vertices
+        std::optional<sample::LinkTypes> types{};        ///< of links, in a graph of several
+        const sample::VertexStretches* among = nullptr;  ///< what targets may be
     };
 
     /// Collective. What is given must outlive it.

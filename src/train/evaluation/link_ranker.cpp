@@ -36,10 +36,14 @@ void LinkRanker::rank_stretch(std::span<const VertexId> sources, std::span<const
     PairTiles tiles(network_, rows_);
     for (Lane& lane : lanes_)
         lane.joined.assign(tiles.tile_rows(), 0);
-    for (VertexId first = 0; first < rows_.vertices(); first += tiles.tile_rows()) {
-        const VertexId left = rows_.vertices() - first;
-        tiles.enter(first, static_cast<std::size_t>(std::min<VertexId>(left, tiles.tile_rows())));
-        rank_tile(tiles, sources, targets);
+    for (const sample::VertexStretches::Stretch& stretch : among_.all()) {
+        for (VertexId first = stretch.begin; first < stretch.end; first += tiles.tile_rows()) {
+            const VertexId left = stretch.end - first;
+            tiles.enter(first,
+                        static_cast<std::size_t>(std::min<VertexId>(left, tiles.tile_rows())));
+            number_ = stretch.number + (first - stretch.begin);
+            rank_tile(tiles, sources, targets);
+        }
     }
     for (std::size_t l = 0; l < sources.size(); ++l) {
         const Standing& at = standings_[l];
@@ -91,22 +95,21 @@ void LinkRanker::add_others(PairTiles& tiles, VertexId source, VertexId target) 
 /// Of the link's stretches that have vertices of the tile, those whose draw is one of them.
 void LinkRanker::add_drawn(PairTiles& tiles, VertexId source, VertexId target) const {
     __extension__ using Wide = unsigned __int128;
-    const VertexId vertices = rows_.vertices();
+    const VertexId vertices = among_.count();
     const std::uint64_t others = options_.others;
     const auto start = [&](std::uint64_t j) {
         return static_cast<VertexId>(Wide{j} * vertices / others);
     };
     const RandomStream stream(
         {.purpose = Purpose::evaluate, .seed = options_.seed, .step = target, .layer = 1});
-    const VertexId end = tiles.first() + tiles.count();
-    auto j = static_cast<std::uint64_t>(Wide{tiles.first()} * others / vertices);
+    const VertexId end = number_ + tiles.count();
+    auto j = static_cast<std::uint64_t>(Wide{number_} * others / vertices);
     for (j = j == 0 ? 0 : j - 1; j < others && start(j) < end; ++j) {
         const auto words = stream.block(source, j);
         const Wide word = std::uint64_t{words[0]} << 32 | words[1];
         const VertexId drawn =
             start(j) + static_cast<VertexId>(word * (start(j + 1) - start(j)) >> 64);
-        if (drawn >= tiles.first() && drawn < end)
-            tiles.add(static_cast<std::size_t>(drawn - tiles.first()));
+        if (drawn >= number_ && drawn < end) tiles.add(static_cast<std::size_t>(drawn - number_));
     }
 }
 

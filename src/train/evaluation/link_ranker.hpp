@@ -18,8 +18,8 @@ namespace rudder::train {
 
 struct RankingOptions {
     /// Pairs that a link is ranked among: of its source with so many vertices, one of each of as
-    /// many equal stretches of all, keyed by the link. 0, or at least as many as there are
-    /// vertices: with all of them.
+    /// many equal stretches of all that may be targets, keyed by the link. 0, or at least as many
+    /// as there are: with all of them.
     std::uint64_t others = 1000;
     bool filtered = true;  ///< vertices that the source has another link to are not among them
     std::uint64_t seed = 0;
@@ -35,12 +35,18 @@ struct RankedLinks {
 /// Memory is that of one tile and of a stretch of links, whatever the sizes of graph and lists.
 class LinkRanker {
 public:
-    /// What is given must outlive it.
+    /// What is given must outlive it. Links are ranked among the vertices of `among`.
     /// `given` are pairs that links are ranked among in the place of others, where their source has
     /// any; null: none.
     LinkRanker(nn::Network& network, const VertexRows& rows, const KnownLinks& known,
-               const RankingOptions& options, const sample::GivenPairs* given = nullptr)
-        : network_(network), rows_(rows), known_(known), options_(options), given_(given) {}
+               const RankingOptions& options, const sample::VertexStretches& among,
+               const sample::GivenPairs* given = nullptr)
+        : network_(network),
+          rows_(rows),
+          known_(known),
+          options_(options),
+          among_(among),
+          given_(given) {}
 
     /// Links whose sources, own vertices, ascend.
     void rank(std::span<const VertexId> sources, std::span<const VertexId> targets,
@@ -78,13 +84,15 @@ private:
         return given_ == nullptr ? std::span<const VertexId>{} : given_->of(source);
     }
     [[nodiscard]] bool draws() const noexcept {
-        return options_.others != 0 && options_.others < rows_.vertices();
+        return options_.others != 0 && options_.others < among_.count();
     }
 
     nn::Network& network_;
     const VertexRows& rows_;
     const KnownLinks& known_;
     RankingOptions options_;
+    const sample::VertexStretches& among_;
+    VertexId number_ = 0;  ///< of the tile's first vertex
     const sample::GivenPairs* given_;
     std::vector<float> scores_;  ///< of a stretch's links
     std::vector<Standing> standings_;

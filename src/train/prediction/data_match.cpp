@@ -9,6 +9,7 @@
 #include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
+#include "train/learned/learned_options.hpp"
 #include "train/steps/seed_targets.hpp"
 #include "train/types.hpp"
 
@@ -38,7 +39,11 @@ std::vector<std::string> differences(const SavedNetwork& saved,
                                      const partition::PartitionedDataset& data) {
     std::vector<std::string> found;
     const nn::NetworkOptions& network = saved.options;
-    const graph::DatasetInfo& info = data.info();
+    // Types of another data set may not be those that rows were learned for.
+    const graph::DatasetInfo info =
+        data_checksum(data) == saved.data_checksum
+            ? store::with_learned(data.info(), learned_widths(saved.train.embeddings, data.info()))
+            : data.info();
     const graph::TargetInfo& targets = learned_targets(task_of(saved), info);
     const auto compare = [&](const char* what, std::uint64_t run, std::uint64_t here) {
         if (run != here)
@@ -158,6 +163,12 @@ std::string some_of(std::span<const std::string> names) {
 
 DataMatch match_other(const SavedNetwork& saved, const graph::DatasetInfo& info,
                       const std::string& where) {
+    if (!saved.train.embeddings.empty()) {
+        throw input_error(
+            "the network of the run reads rows that it learned for the vertices of "
+            "its own data set, and those of another have none",
+            where, fmt::format("use it on its own ('{}')", saved.data));
+    }
     const auto found = misfits(saved, info);
     if (!found.empty()) {
         throw input_error(

@@ -14,6 +14,7 @@
 #include "rudder/core/error.hpp"
 #include "train/evaluation/pair_tiles.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_table.hpp"
 
 #include "last_rows.hpp"
 #include "prediction_table.hpp"
@@ -285,7 +286,8 @@ InferenceResult write_edge_predictions(const comm::Communicator& comm,
                           [&](int from, std::span<const std::byte> scores,
                               comm::Service::Answer& /*nothing*/) { gathered->put(from, scores); });
     const std::vector<partition::Part> parts = open_parts(comm, data, options.inference.verify);
-    store::FeatureStore store(comm, data, store_options(saved, options.inference.match));
+    store::FeatureStore store(comm, data, store_options(saved, data, options.inference.match));
+    place_learned(comm, data, store, saved.rows, saved.checkpoint.string());
     const auto network = network_of(saved, sparse_inputs(store.format()));
     InferenceResult result;
     const Duration start = Executor::current().now();

@@ -233,6 +233,12 @@ Model Model::open(const std::filesystem::path& folder) {
                                       option),
                           folder.string(), "write the graph as a data set, and use predict --data");
     }
+    if (!train.embeddings.empty()) {
+        throw usage_error(
+            "the network reads rows that were learned for the vertices of its data "
+            "set, which graphs in memory do not have",
+            folder.string(), "use evaluate or predict");
+    }
     static_cast<void>(network_of(state->saved, std::nullopt));  // what cannot be made fails here
     return Model(std::move(state));
 }

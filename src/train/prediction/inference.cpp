@@ -11,7 +11,9 @@
 #include "train/evaluation/evaluation.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_table.hpp"
 #include "train/prediction/seed_inference.hpp"
+#include "train/types.hpp"
 
 #include "last_rows.hpp"
 
@@ -66,9 +68,11 @@ void infer_past(const comm::Communicator& comm, const partition::PartitionedData
     const auto source = make_source(comm, data, parts, saved.train, nullptr);
     const std::unique_ptr<nn::Network> network = network_of(saved, options.sparse);
     const Duration start = Executor::current().now();
-    const PartScores sums = infer_by_seed({comm, parts, *source, store, saved.train, options,
-                                           reading, read_edge_features(saved.train, data.info())},
-                                          *network, sink);
+    const auto types = all_neighbours(typed_sampling(data, saved.train).get());
+    const PartScores sums =
+        infer_by_seed({comm, parts, *source, store, saved.train, options, reading,
+                       read_edge_features(saved.train, data.info()), types.get()},
+                      *network, sink);
     result.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
     result.scored = sums.vertices;
     result.unknown = sums.unknown;
@@ -93,9 +97,13 @@ void infer_links(const comm::Communicator& comm, const partition::PartitionedDat
         }
     }
     const auto links = divide(comm, data, parts, train);
-    LinkEvaluator evaluator(
-        comm, data, parts, links->divided, store,
-        {.exact = exact, .ranking = ranking_of(saved.train), .given = links->given_pairs()});
+    LinkEvaluator evaluator(comm, data, parts, links->divided, store,
+                            {.exact = exact,
+                             .ranking = ranking_of(saved.train),
+                             .given = links->given_pairs(),
+                             .symmetric = links->symmetric,
+                             .types = links->edge_types(),
+                             .among = &links->targets});
     const std::unique_ptr<nn::Network> network = network_of(saved, exact.network.sparse);
     const Duration start = Executor::current().now();
     evaluator.evaluate(*network, result.scores);
@@ -112,7 +120,8 @@ InferenceResult run_inference(const comm::Communicator& comm,
                               const InferenceOptions& options, const InferenceSink& sink) {
     check_carried(data, saved.train);
     const std::vector<partition::Part> parts = open_parts(comm, data, options.verify);
-    store::FeatureStore store(comm, data, store_options(saved, options.match));
+    store::FeatureStore store(comm, data, store_options(saved, data, options.match));
+    place_learned(comm, data, store, saved.rows, saved.checkpoint.string());
     nn::NetworkOptions made = saved.options;
     made.sparse = sparse_inputs(store.format());
     InferenceResult result;

@@ -3,15 +3,21 @@
 #include <algorithm>
 
 #include "train/input_rows.hpp"
+#include "train/learned/learned_options.hpp"
 
 namespace rudder::train {
 
-store::StoreOptions store_options(const SavedNetwork& saved, const DataMatch& match) {
+store::StoreOptions store_options(const SavedNetwork& saved,
+                                  const partition::PartitionedDataset& data,
+                                  const DataMatch& match) {
+    const std::string& embeddings = saved.train.embeddings;
     return {.precision =
                 match.same ? saved.train.precision : precision_elsewhere(saved.train.precision),
             .shards = saved.train.shards,
-            .sparse = saved.options.types ? store::SparseChoice::off : saved.train.sparse,
-            .assembled = assembled_for(saved.options.model)};
+            .sparse = saved.options.types || !embeddings.empty() ? store::SparseChoice::off
+                                                                 : saved.train.sparse,
+            .assembled = assembled_for(saved.options.model),
+            .learned = learned_widths(embeddings, data.info())};
 }
 
 Array<float> last_rows(const comm::Communicator& comm, const partition::PartitionedDataset& data,

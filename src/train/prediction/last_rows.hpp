@@ -12,7 +12,9 @@
 namespace rudder::train {
 
 /// The rows of a store as a saved network reads those of this data set.
-[[nodiscard]] store::StoreOptions store_options(const SavedNetwork& saved, const DataMatch& match);
+[[nodiscard]] store::StoreOptions store_options(const SavedNetwork& saved,
+                                                const partition::PartitionedDataset& data,
+                                                const DataMatch& match);
 
 /// Collective: what the last layer gives own vertices, one after the other, by messages along all
 /// edges. Sets the plan's bytes of `result`.

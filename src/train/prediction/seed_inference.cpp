@@ -28,7 +28,8 @@ public:
                     .weighted = ground.train.weighted,
                     .edge_features = ground.edge_features,
                     .temporal = ground.train.temporal,
-                    .times = &times_}) {}
+                    .times = &times_,
+                    .types = ground.types}) {}
 
     /// The answers on `count` own vertices from `first` on, until the next call.
     [[nodiscard]] std::span<const float> infer(const partition::Part& part, LocalId first,

@@ -8,6 +8,7 @@
 #include "rudder/partition/part.hpp"
 #include "rudder/train/options.hpp"
 #include "sample/neighbour_source.hpp"
+#include "sample/sampler.hpp"
 #include "store/feature_store.hpp"
 #include "train/evaluation/exact_evaluator.hpp"
 #include "train/evaluation/exact_scores.hpp"
@@ -24,6 +25,7 @@ struct SeedInferenceGround {
     const nn::NetworkOptions& network;
     const TargetReading& reading;        ///< of another data set than the network was trained on
     graph::FeatureInfo edge_features{};  ///< that the network reads
+    const sample::TypedSampling* types = nullptr;  ///< all neighbours, of a graph of several types
 };
 
 /// Collective: the answers on all vertices of the parts, over all edges before each one's time; one

@@ -65,6 +65,9 @@ void check_simulated(const TrainOptions& options) {
     refuse(!options.trace.empty(), "recording traces", "trace", "record them in a run of train");
     refuse(options.steer.collect.has_value(), "collecting samples", "collect",
            "collect them in a run of train");
+    refuse(!options.embeddings.empty(), "learning rows", "embeddings", "leave embeddings out");
+    refuse(options.device != "cpu", "a GPU", "device",
+           "leave device out: how fast a rank computes is said by the machine profile");
     refuse(!options.slow.empty(), "a rank that is slow", "slow", "leave slow out");
 }
 

@@ -32,7 +32,26 @@ bool first(const Ground& g) {
     return !shared(g) || g.comm.host().rank() == 0;
 }
 
-/// The stretches of vertices on this host, and how many of its parts share the buffer.
+/// Whether the buffer may be asked for the row of a vertex.
+bool buffered(const Ground& g, VertexId v) {
+    return !g.store.local(v) && !g.store.learned().contains(v);
+}
+
+void join_ranges(std::vector<buffer::LocalRange>& ranges) {
+    std::ranges::sort(ranges, {}, &buffer::LocalRange::begin);
+    std::vector<buffer::LocalRange> joined;
+    for (const buffer::LocalRange& range : ranges) {
+        if (!joined.empty() && joined.back().end >= range.begin) {
+            joined.back().end = std::max(joined.back().end, range.end);
+        } else {
+            joined.push_back(range);
+        }
+    }
+    ranges = std::move(joined);
+}
+
+/// The stretches of vertices on this host, and how many of its parts share the buffer. Learned rows
+/// change with every step that reads them: wherever they lie, none is kept.
 void find_local(const Ground& g, BufferSetup& setup) {
     const partition::PartitionBook& book = g.data.book();
     const int here = g.comm.global_rank(g.comm.rank());
@@ -42,12 +61,13 @@ void find_local(const Ground& g, BufferSetup& setup) {
         if (!g.comm.hosts().same(here, g.comm.global_rank(rank))) continue;
         if (shared(g) || rank == g.comm.rank()) ++setup.parts;
         const auto range = book.range(p);
-        if (!setup.local.empty() && setup.local.back().end == range.begin) {
-            setup.local.back().end = range.end;
-        } else {
-            setup.local.push_back({range.begin, range.end});
-        }
+        setup.local.push_back({range.begin, range.end});
     }
+    for (const store::LearnedSet::Stretch& of : g.store.learned().stretches())
+        setup.apart.push_back({of.begin, of.end});
+    setup.local.insert(setup.local.end(), setup.apart.begin(), setup.apart.end());
+    join_ranges(setup.local);
+    join_ranges(setup.apart);
 }
 
 /// Remote vertices next to the parts that share the buffer; on the first rank.
@@ -55,7 +75,7 @@ std::vector<VertexId> find_halo(const Ground& g) {
     std::vector<VertexId> own;
     for (const partition::Part& part : g.parts) {
         std::ranges::copy_if(part.halo(), std::back_inserter(own),
-                             [&](VertexId v) { return !g.store.local(v); });
+                             [&](VertexId v) { return buffered(g, v); });
     }
     std::vector<VertexId> halo;
     if (shared(g)) {
@@ -240,9 +260,8 @@ WindowFacts sample_first_step(const Ground& g, const BufferSetup& setup) {
     RawVector<VertexId> memory;
     for (const partition::Part& part : g.parts) {
         sampler.sample(part.id(), 0, batch);
-        facts.rows += static_cast<std::uint64_t>(
-            std::ranges::count_if(sample::distinct_vertices(batch, memory),
-                                  [&](VertexId v) { return !g.store.local(v); }));
+        facts.rows += static_cast<std::uint64_t>(std::ranges::count_if(
+            sample::distinct_vertices(batch, memory), [&](VertexId v) { return buffered(g, v); }));
         facts.bytes += batch.bytes();
     }
     return facts;

@@ -12,14 +12,16 @@ namespace rudder::train {
 
 struct BufferSetup {
     buffer::PolicySpec policy;
-    bool used = false;               ///< false: every row is pulled
-    buffer::SlotId slots = 0;        ///< on the first rank that shares the buffer
-    buffer::SlotId floor_slots = 0;  ///< the same, but also without a buffer
-    std::vector<buffer::LocalRange> local;
-    std::uint64_t parts = 1;  ///< that share the buffer
+    bool used = false;                      ///< false: every row is pulled
+    buffer::SlotId slots = 0;               ///< on the first rank that shares the buffer
+    buffer::SlotId floor_slots = 0;         ///< the same, but also without a buffer
+    std::vector<buffer::LocalRange> local;  ///< with those that are apart
+    std::vector<buffer::LocalRange> apart;  ///< learned rows: no buffer keeps them
+    std::uint64_t parts = 1;                ///< that share the buffer
     buffer::HaloFacts facts;
 
-    /// Vertices of the parts that share the buffer.
+    /// Vertices whose rows the buffer is not asked for: of the parts that share it, and of learned
+    /// rows.
     [[nodiscard]] std::uint64_t own_vertices() const noexcept {
         std::uint64_t own = 0;
         for (const buffer::LocalRange& range : local)

@@ -178,7 +178,7 @@ struct Pipeline::State {
         }
         const Duration start = Executor::current().now();
         if (buffer == nullptr) {
-            store::Pull pull = store.pull(wanted);
+            store::Pull pull = store.pull(wanted, comm::Kind::requests, store::RowChoice::given);
             const store::Pulled& pulled = pull.wait();
             step.counts = pulled.rows;
             step.bytes_by_owner = pulled.bytes_by_owner;

@@ -18,8 +18,8 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
       checkpoints_(checkpoints, trainer.ground.options, trainer.learner),
       buffer_(trainer.ground, trainer.buffer, trainer.steering.get(), trainer.start.step),
       records_(trainer.ground.comm, observer, buffer_, trainer.steering.get()),
-      loop_(trainer.ground, trainer.learner, trainer.exchange, buffer_, trainer.steering.get(),
-            trainer.start.step, trainer.start.digest),
+      loop_(trainer.ground, trainer.learner, trainer.rows.get(), trainer.exchange, buffer_,
+            trainer.steering.get(), trainer.start.step, trainer.start.digest),
       profile_(trainer.ground.comm, trainer.ground.options, progress_.epoch()),
       cpu_before_(process_cpu_seconds()) {}
 
@@ -80,6 +80,8 @@ void Run::finish_epoch(bool checkpoint_due) {
         Stopwatch watch;
         s_.evaluation.start(s_.learner.weights());
         started_in_ = watch.passed();
+        // Learned rows are no copy: they stay as they are until it is done.
+        if (s_.rows != nullptr) finish_evaluation();
     } else {
         tell_epoch(epoch);
     }
@@ -102,8 +104,10 @@ void Run::finish_evaluation() {
     const bool best = progress_.add_scores(scores, started_in_ + watch.lap());
     const EpochRecord& epoch = progress_.state().epochs.back();
     if (best) {
-        checkpoints_.best(*best_step(progress_.state()), progress_.state(),
-                          s_.evaluation.weights());
+        LearnedState learned;
+        if (s_.rows != nullptr && checkpoints_.wanted()) learned = s_.rows->gather_values();
+        checkpoints_.best(*best_step(progress_.state()), progress_.state(), s_.evaluation.weights(),
+                          std::move(learned));
     }
     tell_epoch(epoch);
 }
@@ -142,6 +146,7 @@ void Run::write_checkpoint() {
                                 .but_rows = loop_.received_but_rows(),
                                 .coding = loop_.decoded()};
     const auto all = s_.ground.comm.all_gather(std::span(&own, 1));
+    LearnedState learned = s_.rows != nullptr ? s_.rows->gather() : LearnedState();
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
@@ -156,8 +161,8 @@ void Run::write_checkpoint() {
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     std::vector<std::string> open = count_agents(agents, state);
     checkpoints_.write(std::move(state),
-                       others ? s_.evaluation.weights() : std::span<const float>{},
-                       std::move(open));
+                       others ? s_.evaluation.weights() : std::span<const float>{}, std::move(open),
+                       std::move(learned));
 }
 
 /// Adds what agents came to in the steps done: decisions by their records, of which these are not
@@ -266,7 +271,9 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.buffer_bytes = all.buffer_bytes;
     result.capacity = all.capacity;
     result.policy = s_.buffer.policy;
-    if (result.floor) result.floor = all.floor;
+    result.learned = counts.learned;
+    // Each learned row is another one in every step: the best possible policy fetches it, too.
+    if (result.floor) result.floor = all.floor + counts.learned;
     result.policy_seconds = before.policy_seconds + all.policy_seconds;
     result.pilot_seconds = before.pilot_seconds + all.pilot_seconds;
 }

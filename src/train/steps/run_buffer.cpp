@@ -74,6 +74,7 @@ std::unique_ptr<buffer::LiveBuffer> RunBuffer::make_live(std::uint64_t first) {
                                       .last_step = ground_.steps(),
                                       .vertices = ground_.data.info().vertices,
                                       .local = setup_.local,
+                                      .apart = setup_.apart,
                                       .parts = setup_.parts,
                                       .repeats = ground_.options.temporal != sample::Temporal::off,
                                       .facts = setup_.facts,

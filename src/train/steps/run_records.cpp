@@ -39,6 +39,7 @@ void RunRecords::flush(RunCounts& counts) {
         counts.rows += record.rows;
         counts.seconds += record.seconds;
         counts.edges += record.edges;
+        counts.learned += record.learned;
         counts.bytes += record.bytes;
     }
     if (!records.empty()) done_ = records.back().step + 1;

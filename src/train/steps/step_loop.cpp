@@ -20,10 +20,11 @@ void RowsToDevice::assembled(const sample::Batch& batch, std::span<const float> 
     network_.stage(batch, input_rows(format_, rows));
 }
 
-StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
-                   Steering* steering, std::uint64_t first, std::uint64_t digest)
+StepLoop::StepLoop(Ground& ground, Learner& learner, RowLearner* rows, GradientExchange& exchange,
+                   RunBuffer& buffer, Steering* steering, std::uint64_t first, std::uint64_t digest)
     : ground_(ground),
       learner_(learner),
+      rows_(rows),
       exchange_(exchange),
       buffer_(buffer),
       steering_(steering),
@@ -48,7 +49,7 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     ground_.comm.transport().at_step(record.step);
     Seconds& seconds = record.seconds;
     seconds.rest = phase_watch_.lap();
-    AssembledStep& step = next(record.step);
+    AssembledStep& step = next(record);
     seconds.stall = phase_watch_.lap();
     if (steering_ != nullptr) exchange_.divide(steering_->groups(record.step));
     compute(step, record.step);
@@ -59,6 +60,8 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     const double agent = std::min(step.agent_seconds, seconds.stall);
     const StepPace pace{
         .rows = seconds.stall - agent, .agent = agent, .ready = pace_watch_.passed()};
+    // Once all ranks have the sum of the gradients, the changes of all rows have been made.
+    if (rows_ != nullptr) rows_->update(step.sampled, learner_.rate(record.step, rate_factor));
     const StepConsensus consensus = exchange_.finish(losses_, wishes(), pace);
     seconds.reduce = phase_watch_.lap();
     pace_watch_.lap();
@@ -105,12 +108,16 @@ comm::CodingTotals StepLoop::decoded() {
 
 comm::CodedBytes StepLoop::received_rows() {
     if (!done_) return {};
-    return buffer_.live() == nullptr ? pulled_ : buffer_.live()->received(*done_);
+    comm::CodedBytes all = pulled_;
+    if (buffer_.live() != nullptr) all += buffer_.live()->received(*done_);
+    return all;
 }
 
-AssembledStep& StepLoop::next(std::uint64_t step) {
-    const Span span("waiting for rows", step);
-    return pipeline_.next();
+AssembledStep& StepLoop::next(StepRecord& record) {
+    const Span span("waiting for rows", record.step);
+    AssembledStep& step = pipeline_.next();
+    if (rows_ != nullptr) record.learned = rows_->fetch(step);
+    return step;
 }
 
 /// Each own part in turn; what the last one completes is reduced while it goes on.
@@ -123,6 +130,8 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const sample::Batch& batch = step.sampled.batches[i];
         const bool last = i + 1 == parts.size();
+        if (rows_ != nullptr)
+            learner_.network().set_row_gradients(rows_->gradients(i, batch.vertices.size()));
         const nn::BatchResult result = learner_.network().train(
             batch, input_rows(ground_.store.format(), step.rows[i]), targets_of(i, batch), weight,
             exchange_.gradient(i), [&](std::size_t bucket) {

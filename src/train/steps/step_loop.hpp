@@ -7,6 +7,7 @@
 
 #include "rudder/core/function_ref.hpp"
 #include "train/checkpoints/digest.hpp"
+#include "train/learned/row_learner.hpp"
 #include "train/learner.hpp"
 #include "train/memory_watch.hpp"
 #include "train/slowness.hpp"
@@ -41,9 +42,9 @@ private:
 class StepLoop {
 public:
     /// Begins with step `first`, whose losses so far have this digest. `steering` is null where
-    /// nobody steers. What is given must outlive it.
-    StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
-             Steering* steering, std::uint64_t first, std::uint64_t digest);
+    /// nobody steers, `rows` where none are learned. What is given must outlive it.
+    StepLoop(Ground& ground, Learner& learner, RowLearner* rows, GradientExchange& exchange,
+             RunBuffer& buffer, Steering* steering, std::uint64_t first, std::uint64_t digest);
 
     /// Collective: does the step that comes next. `wishes` is asked when the gradients are done;
     /// `rate_factor` is of the learning rate. A loss that is NaN or infinite is an Error that
@@ -75,7 +76,7 @@ public:
     [[nodiscard]] comm::CodingTotals decoded();
 
 private:
-    [[nodiscard]] AssembledStep& next(std::uint64_t step);
+    [[nodiscard]] AssembledStep& next(StepRecord& record);
     void count_received(StepRecord& record);
     void compute(const AssembledStep& step, std::uint64_t number);
     /// What a part's batch is trained for.
@@ -86,6 +87,7 @@ private:
 
     Ground& ground_;
     Learner& learner_;
+    RowLearner* rows_;
     GradientExchange& exchange_;
     RunBuffer& buffer_;
     Steering* steering_;
@@ -110,7 +112,7 @@ private:
     comm::Bytes received_;               ///< by this rank, up to the last step
     std::uint64_t but_rows_ = 0;         ///< likewise
     comm::CodingTotals coded_;           ///< likewise
-    comm::CodedBytes pulled_;            ///< rows of steps done without a buffer
+    comm::CodedBytes pulled_;            ///< rows of steps done that no buffer fetched
     std::optional<std::uint64_t> done_;  ///< the last step
 };
 
