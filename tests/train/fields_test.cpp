@@ -169,10 +169,9 @@ TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
             "/accuracy_last/valid", "/accuracy_last/test", "/mrr", "/hits", "/auc", "/best_epoch",
             "/evaluations", "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
             "/seconds/wait_ranks", "/seconds/wait_agent", "/seconds/rest", "/rows/floor",
-            "/rows/learned", "/sparse",
-            "/coding", "/agent/correct", "/agent/no_effect", "/agent/better", "/agent/excess",
-            "/agent/regret", "/agent/regret_error", "/agent/regret_against", "/agent/cpu_share",
-            "/gpu"));
+            "/rows/learned", "/sparse", "/coding", "/agent/correct", "/agent/no_effect",
+            "/agent/better", "/agent/excess", "/agent/regret", "/agent/regret_error",
+            "/agent/regret_against", "/agent/cpu_share", "/gpu"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {
