@@ -59,6 +59,7 @@ std::string example(const SettingInfo& info) {
             break;
     }
     if (info.name == "lr-schedule") return "step:10,0.5";
+    if (info.name == "embeddings") return "author=64,venue=16";
     if (info.name == "negatives") return "degree:3";
     if (info.name == "policy") return "scored";
     if (info.name == "agent") return "every:4";
@@ -94,6 +95,7 @@ TEST_F(Options, EveryOneGoesThroughTomlWithItsType) {
         // What needs a folder or ranks gets them, and cannot have them twice.
         if (name != "out") words.push_back("--out=run");
         if (name == "restarts") words.push_back("--ranks=2");
+        if (name == "link-type") words.push_back("--task=link");
         parsed.parse(words);
         const std::string toml = cli::to_toml(parsed.app, cli::ConfigScope::whole);
         const toml::table table = toml::parse(toml);

@@ -248,7 +248,7 @@ TEST_P(TypedNetworks, GradientsOfRowsAreThoseOfDifferences) {
         c.options.row_gradients = true;
         const auto network = nn::make_network(c.options);
         const Outcome outcome = train_once(*network, c, 0.25F);
-        const Slow slow(c, *network);
+        const SlowTypes slow(c, *network);
         const Doubles weights(network->weights().begin(), network->weights().end());
         constexpr float step = 0x1.0p-17F;
         for (std::size_t i = 0; i < c.rows.size(); ++i) {
