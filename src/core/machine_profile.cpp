@@ -142,9 +142,8 @@ void check_network(const TomlTable& table, const NetworkRates& network) {
     }
     check_sizes(table, "all_to_all", network.all_to_all);
     check_sizes(table, "reductions", network.reductions);
-    const auto exchanges = table.tables("all_to_all");
-    for (std::size_t i = 0; i < exchanges.size(); ++i)
-        static_cast<void>(exchanges[i].number("skew", {.least = 1}));
+    for (const TomlTable& exchange : table.tables("all_to_all"))
+        static_cast<void>(exchange.number("skew", {.least = 1}));
 }
 
 void check_compute(const TomlTable& top, const std::vector<ComputeRates>& compute) {
@@ -169,7 +168,7 @@ MachineProfile read_profile(const TomlTable& top) {
                         "measure again with this rudder's bench");
     }
     refuse_unknown<MachineProfile>(top);
-    const auto profile = read_fields<MachineProfile>(top);
+    auto profile = read_fields<MachineProfile>(top);
     if (profile.machine.cores == 0)
         throw top.table("machine").fault("cores", "0", "give a number above 0");
     check_compute(top, profile.compute);

@@ -280,10 +280,12 @@ RUDDER_INLINE void gather_source(const Attention& a, const EdgeDynamicScores& sc
                                  float* out) noexcept {
     over_columns(a, readers, gradient, EdgeDynamicGather{{a, gradient, out}, scores});
 }
+// NOLINTBEGIN(readability-non-const-parameter): written through the gather
 template <SelfLoops loops>
 RUDDER_INLINE void gather_source(const Attention& a, const DynamicScores& scores,
                                  const Readers<loops>& readers, const ConstMatrix& gradient,
                                  float* out) noexcept {
+    // NOLINTEND(readability-non-const-parameter)
     over_columns(a, readers, gradient,
                  DynamicGather{{a, gradient, out}, scores, a.values.row(readers.self)});
 }

@@ -71,9 +71,9 @@ public:
         read_vertices();
         read_edge_types();
         read_edges();
-        for (std::size_t t = 0; t < made_.types.vertices.size(); ++t) {
+        for (const VertexType& type : made_.types.vertices) {
             made_.of_types.push_back({});
-            made_.of_types.back().features = features_of(made_.types.vertices[t].name);
+            made_.of_types.back().features = features_of(type.name);
         }
         made_.graph.roles = read_npz_split(*archive_, made_.graph.vertices);
         made_.graph.vertex_times = read_npz_times(*archive_, made_.graph.vertices);

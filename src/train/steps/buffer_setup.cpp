@@ -194,7 +194,10 @@ std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) 
 
 double rows_asked(const TrainOptions& o, std::uint64_t halo, std::uint64_t row_bytes) {
     if (o.buffer_rows) return static_cast<double>(*o.buffer_rows);
-    if (o.buffer_bytes) return static_cast<double>(*o.buffer_bytes / row_bytes);
+    if (o.buffer_bytes) {
+        const std::uint64_t whole_rows = *o.buffer_bytes / row_bytes;
+        return static_cast<double>(whole_rows);
+    }
     return std::floor(o.buffer * static_cast<double>(halo));
 }
 
