@@ -129,4 +129,28 @@ inline void expect_same_layer_by_layer(nn::Network& network, const Case& c) {
     EXPECT_EQ(answers, predicted(network, c));
 }
 
+/// Gradients of the input rows, each against the difference that moving its number makes. `slow` is
+/// defined over this very case, whose rows are moved and put back.
+inline void expect_defined_row_gradients(nn::Network& network, Case& c, const Definition& slow) {
+    const Outcome outcome = train_once(network, c, 0.25F);
+    const Doubles weights(network.weights().begin(), network.weights().end());
+    constexpr float step = 0x1.0p-17F;
+    double largest_of_all = 0;
+    for (std::size_t i = 0; i < c.rows.size(); ++i) {
+        const float here = c.rows[i];
+        const float more = here + step;
+        const float less = here - step;
+        c.rows[i] = more;
+        const double above = slow.loss(weights, 0.25);
+        c.rows[i] = less;
+        const double below = slow.loss(weights, 0.25);
+        c.rows[i] = here;
+        const double apart = static_cast<double>(more) - static_cast<double>(less);
+        const double expected = (above - below) / apart;
+        ASSERT_NEAR(static_cast<double>(outcome.rows[i]), expected, 2e-4) << i;
+        largest_of_all = std::max(largest_of_all, std::fabs(expected));
+    }
+    EXPECT_GT(largest_of_all, 0.01);
+}
+
 }  // namespace rudder::testing
